@@ -1,0 +1,3 @@
+//! MOVE it: supervisor, lane, batch rule, refusals.
+
+pub mod engine;
