@@ -1,0 +1,127 @@
+//! What a lane does about an error: a pure rule over its class and what happened before.
+
+use std::time::Duration;
+
+use crate::cluster::Class;
+
+/// What the lane does next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// Fence anew, read the ledger, go on from there, after this pause.
+    Again(Duration),
+    /// The same, one record per request, so that a refused record stands alone.
+    OneByOne,
+    /// Give the lane up; whoever the group names next goes on.
+    Drop,
+    /// End the process with this error.
+    Fail,
+}
+
+/// What the lane knows besides the error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Circumstances {
+    /// Turns that failed in a row, without a commit in between; this one counts.
+    pub failures: u32,
+    /// Since the last progress.
+    pub since_progress: Duration,
+    /// Whether the records are already sent one per request.
+    pub one_by_one: bool,
+}
+
+/// A lane that makes no progress for so long ends the process: longer than the restart of a broker
+/// and the election of its coordinators (measured: 17 s), short enough for a change window.
+pub const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A fenced lane looks again only after a heartbeat has had the time to tell that the membership is
+/// gone: half as long again as `heartbeat.interval.ms`.
+pub const FENCED_PAUSE: Duration = Duration::from_millis(crate::cluster::HEARTBEAT_MS * 3 / 2);
+
+/// Fenced so often in a row while the group names us: somebody uses the transactional id outside
+/// the group.
+pub const FENCED_OFTEN: u32 = 5;
+
+/// Decides what to do about an error of class `class`.
+pub fn next(class: Class, now: Circumstances) -> Next {
+    match class {
+        Class::NotMember => Next::Drop,
+        Class::TakenOver | Class::Final => Next::Fail,
+        Class::Record if now.one_by_one => Next::Fail,
+        Class::Record => Next::OneByOne,
+        Class::Fenced if now.failures >= FENCED_OFTEN => Next::Fail,
+        Class::Fenced => Next::Again(FENCED_PAUSE * now.failures.max(1)),
+        Class::Retriable | Class::Abort | Class::Unclear if now.since_progress >= PATIENCE => {
+            Next::Fail
+        }
+        Class::Retriable | Class::Abort | Class::Unclear => Next::Again(pause(now.failures)),
+    }
+}
+
+/// Doubles from 100 ms to 5 s.
+fn pause(failures: u32) -> Duration {
+    let doubled = 100u64.saturating_mul(1 << failures.saturating_sub(1).min(10));
+    Duration::from_millis(doubled.min(5_000))
+}
+
+/// The shortest time after which a request may have been retried inside librdkafka on another
+/// connection, so that the first copy can still arrive (KAFKA-17754). A retry of `EndTxn` waits at
+/// least 0.8 × `retry.backoff.ms`, a transport retry of `TxnOffsetCommit` 500 ms (seen in source);
+/// both then need another round trip.
+pub fn late_request_limit(retry_backoff: Duration, round_trip: Duration) -> Duration {
+    retry_backoff.mul_f64(0.8).min(Duration::from_millis(500)) + round_trip
+}
+
+/// `retry.backoff.ms` for a link with this round trip: 250 ms, more where ending a transaction
+/// regularly takes that long.
+pub fn retry_backoff(round_trip: Duration) -> Duration {
+    Duration::from_millis(250).max(round_trip * 4)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn first() -> Circumstances {
+        Circumstances { failures: 1, since_progress: Duration::ZERO, one_by_one: false }
+    }
+
+    #[test]
+    fn a_lost_membership_drops_the_lane_and_a_stolen_name_ends_the_process() {
+        assert_eq!(next(Class::NotMember, first()), Next::Drop);
+        assert_eq!(next(Class::TakenOver, first()), Next::Fail);
+    }
+
+    #[test]
+    fn a_refused_record_is_sent_alone_before_it_is_blamed() {
+        assert_eq!(next(Class::Record, first()), Next::OneByOne);
+        assert_eq!(next(Class::Record, Circumstances { one_by_one: true, ..first() }), Next::Fail);
+    }
+
+    #[test]
+    fn fenced_waits_for_a_heartbeat_and_does_not_fight_for_ever() {
+        assert_eq!(next(Class::Fenced, first()), Next::Again(FENCED_PAUSE));
+        let often = Circumstances { failures: FENCED_OFTEN, ..first() };
+        assert_eq!(next(Class::Fenced, often), Next::Fail);
+    }
+
+    #[test]
+    fn an_unclear_commit_is_never_answered_by_going_on_blindly() {
+        assert!(matches!(next(Class::Unclear, first()), Next::Again(_)));
+        let long = Circumstances { since_progress: PATIENCE, ..first() };
+        assert_eq!(next(Class::Unclear, long), Next::Fail);
+    }
+
+    #[test]
+    fn a_retry_inside_the_client_always_takes_longer_than_the_limit() {
+        let rtt = Duration::from_millis(1);
+        assert_eq!(late_request_limit(retry_backoff(rtt), rtt), Duration::from_millis(201));
+    }
+
+    proptest! {
+        #[test]
+        fn the_pause_grows_and_is_bounded(failures in 1u32..1000) {
+            prop_assert!(pause(failures) <= pause(failures + 1));
+            prop_assert!(pause(failures) <= Duration::from_secs(5));
+        }
+    }
+}

@@ -1,0 +1,447 @@
+//! Refusals: what a lane must not copy, decided from facts alone (design, section 6).
+//!
+//! [`judge`] is asked for every partition before anything is written, and again by each lane after
+//! it has fenced its predecessors.
+
+use crate::digest::RecordDigest;
+use crate::error::Error;
+use crate::ledger::Anchor;
+use crate::plan::TopicPartition;
+
+/// What the ledger says about a partition that it knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Known {
+    /// Source topic id at binding; `None` on brokers before 2.8.
+    pub topic_id: Option<String>,
+    /// Target topic id at binding.
+    pub target_topic_id: Option<String>,
+    /// Next source offset.
+    pub next: i64,
+    /// Last carried target offset + 1, or the target's log end at binding.
+    pub target_next: i64,
+    /// The last record carried.
+    pub anchor: Option<Anchor>,
+    /// Whether anything was carried yet.
+    pub carried: bool,
+}
+
+/// What the source shows at the anchor's offset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AtAnchor {
+    /// There is no anchor, or it lies below the log start: nothing can be compared.
+    NotReadable,
+    /// The first record at or after the anchor's offset.
+    Found {
+        /// Its offset.
+        offset: i64,
+        /// Its digest.
+        digest: RecordDigest,
+    },
+    /// No committed record from the anchor's offset to the end of the log.
+    Nothing,
+}
+
+/// What the source cluster shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceFacts {
+    /// Topic id now.
+    pub topic_id: Option<String>,
+    /// Log start offset.
+    pub log_start: i64,
+    /// High watermark.
+    pub log_end: i64,
+    /// Leader epoch of the high watermark, where told.
+    pub epoch: Option<i32>,
+    /// Whether compaction may have removed records.
+    pub compacted: bool,
+    /// The record at the anchor.
+    pub at_anchor: AtAnchor,
+}
+
+/// What the target cluster shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TargetFacts {
+    /// Topic id now.
+    pub topic_id: Option<String>,
+    /// Log start offset.
+    pub log_start: i64,
+    /// High watermark.
+    pub log_end: i64,
+    /// First committed record at or after the ledger's `target_next`.
+    pub visible_after: Option<i64>,
+}
+
+/// A partition as ledger, source and target show it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Facts {
+    /// On the source.
+    pub source: TopicPartition,
+    /// On the target.
+    pub target: TopicPartition,
+    /// What the ledger knows; `None` before its binding.
+    pub known: Option<Known>,
+    /// What the source shows; `None` where the topic is gone.
+    pub source_facts: Option<SourceFacts>,
+    /// What the target shows; `None` where the topic is still to be created.
+    pub target_facts: Option<TargetFacts>,
+    /// The open fence's offset, when there is one.
+    pub fence: Option<i64>,
+    /// Whether the plan accepts gaps (`on_gap = "record"`).
+    pub accept_gaps: bool,
+}
+
+/// What a partition may do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is to be bound: the ledger does not know it, and its target is empty.
+    Bind,
+    /// It goes on at the ledger's position.
+    Go,
+    /// It goes on at `to`; the source offsets from the position up to there are recorded as gone.
+    Gap {
+        /// The log start.
+        to: i64,
+    },
+}
+
+/// Why a partition must not be copied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    /// Records on the target, and no position in the ledger.
+    TargetNotEmpty { log_start: i64, log_end: i64 },
+    /// The target topic is gone.
+    TargetTopicGone,
+    /// The target topic has another id than at binding.
+    TargetCreatedAnew { was: String, is: String },
+    /// The target's log ends below what the ledger says was written.
+    TargetLostRecords { expected: i64, log_end: i64 },
+    /// Committed records on the target that the ledger does not know.
+    ForeignRecords { at: i64 },
+    /// The source topic is gone.
+    SourceTopicGone,
+    /// The source is not the log that was copied so far.
+    NotSameLog { why: String },
+    /// Records were deleted on the source before they were copied.
+    Expired { next: i64, log_start: i64 },
+}
+
+/// Decides what a partition may do.
+pub fn judge(facts: &Facts) -> Result<Verdict, Refusal> {
+    let Some(known) = &facts.known else { return judge_unbound(facts) };
+    judge_target(facts, known)?;
+    let source = facts.source_facts.as_ref().ok_or(Refusal::SourceTopicGone)?;
+    judge_lineage(facts.fence, known, source)?;
+    if source.log_start > known.next {
+        // On every busy topic the oldest segment expires between binding and first fetch.
+        if known.carried && !facts.accept_gaps {
+            return Err(Refusal::Expired { next: known.next, log_start: source.log_start });
+        }
+        return Ok(Verdict::Gap { to: source.log_start });
+    }
+    Ok(Verdict::Go)
+}
+
+fn judge_unbound(facts: &Facts) -> Result<Verdict, Refusal> {
+    if facts.source_facts.is_none() {
+        return Err(Refusal::SourceTopicGone);
+    }
+    match &facts.target_facts {
+        Some(target) if target.log_start != target.log_end => Err(Refusal::TargetNotEmpty {
+            log_start: target.log_start,
+            log_end: target.log_end,
+        }),
+        _ => Ok(Verdict::Bind),
+    }
+}
+
+fn judge_target(facts: &Facts, known: &Known) -> Result<(), Refusal> {
+    let target = facts.target_facts.as_ref().ok_or(Refusal::TargetTopicGone)?;
+    if let (Some(was), Some(is)) = (&known.target_topic_id, &target.topic_id)
+        && was != is
+    {
+        return Err(Refusal::TargetCreatedAnew { was: was.clone(), is: is.clone() });
+    }
+    if target.log_end < known.target_next {
+        return Err(Refusal::TargetLostRecords {
+            expected: known.target_next,
+            log_end: target.log_end,
+        });
+    }
+    match target.visible_after {
+        Some(at) => Err(Refusal::ForeignRecords { at }),
+        None => Ok(()),
+    }
+}
+
+fn judge_lineage(fence: Option<i64>, known: &Known, source: &SourceFacts) -> Result<(), Refusal> {
+    let other = |why: String| Err(Refusal::NotSameLog { why });
+    if let (Some(was), Some(is)) = (&known.topic_id, &source.topic_id)
+        && was != is
+    {
+        return other(format!("its topic id was {was} and is {is}"));
+    }
+    if source.log_end < known.next {
+        return other(format!(
+            "its log ends at {}, below the position {}",
+            source.log_end, known.next
+        ));
+    }
+    if let Some(fence) = fence
+        && source.log_end < fence
+    {
+        return other(format!("its log ends at {}, below the fence {fence}", source.log_end));
+    }
+    let Some(anchor) = &known.anchor else { return Ok(()) };
+    if let (Some(was), Some(is)) = (anchor.epoch, source.epoch)
+        && is < was
+    {
+        return other(format!("its leader epoch went from {was} back to {is}"));
+    }
+    match source.at_anchor {
+        AtAnchor::NotReadable => Ok(()),
+        AtAnchor::Found { offset, digest } if offset == anchor.offset => {
+            if digest == anchor.digest {
+                Ok(())
+            } else {
+                other(format!("the record at offset {offset} is not the one that was copied"))
+            }
+        }
+        // Compaction removes records, also the anchor's; without it a log has no new holes.
+        AtAnchor::Found { .. } | AtAnchor::Nothing if source.compacted => Ok(()),
+        AtAnchor::Found { .. } | AtAnchor::Nothing => {
+            other(format!("the last copied record, at offset {}, is not there", anchor.offset))
+        }
+    }
+}
+
+impl Refusal {
+    /// The refusal in words, with the way out.
+    pub fn error(&self, source: &TopicPartition, target: &TopicPartition) -> Error {
+        match self {
+            Self::TargetNotEmpty { log_start, log_end } => Error::refused(
+                "target-not-empty",
+                format!(
+                    "target {target} already holds offsets {log_start} to {log_end}, and the \
+                     ledger has no position for it"
+                ),
+            )
+            .hint(
+                "copy into an empty topic: give it another name with `topics.rename`, or delete \
+                 and recreate the target topic if nobody needs what it holds",
+            ),
+            Self::TargetTopicGone => Error::refused(
+                "target-lost-records",
+                format!("target topic `{}` is gone, but the ledger says it was written", target.topic),
+            )
+            .hint(
+                "find out who deleted it; to copy it again from the start, use a new plan name \
+                 (a new ledger)",
+            ),
+            Self::TargetCreatedAnew { was, is } => Error::refused(
+                "target-lost-records",
+                format!(
+                    "target topic `{}` was deleted and created anew: its id was {was} and is {is}",
+                    target.topic
+                ),
+            )
+            .hint("to copy it again from the start, use a new plan name (a new ledger)"),
+            Self::TargetLostRecords { expected, log_end } => Error::refused(
+                "target-lost-records",
+                format!(
+                    "target {target} ends at offset {log_end}, but the ledger says that records \
+                     up to {expected} were committed there"
+                ),
+            )
+            .hint(
+                "the target lost acknowledged records (unclean leader election, restored disk?); \
+                 to copy again from the start, use a new plan name and empty target topics",
+            ),
+            Self::ForeignRecords { at } => Error::refused(
+                "foreign-records",
+                format!(
+                    "target {target} holds a committed record at offset {at} that onceover did \
+                     not write"
+                ),
+            )
+            .hint(
+                "find the producer that already writes to the target and stop it; copying on \
+                 would mix its records with the source's order",
+            ),
+            Self::SourceTopicGone => Error::refused(
+                "source-not-same-log",
+                format!("source topic `{}` is gone, but the plan or the ledger needs it", source.topic),
+            )
+            .hint("if it was deleted on purpose, take it out of the plan with `topics.exclude`"),
+            Self::NotSameLog { why } => Error::refused(
+                "source-not-same-log",
+                format!("source {source} is not the log that was copied so far: {why}"),
+            )
+            .hint(
+                "the topic was deleted and created anew, its log was truncated, or the bootstrap \
+                 address leads to another cluster; copy it with a new plan name into a new topic",
+            ),
+            Self::Expired { next, log_start } => Error::refused(
+                "source-expired",
+                format!(
+                    "source {source} now starts at offset {log_start}, but the next offset to \
+                     copy is {next}: {} offsets were deleted before they were copied",
+                    log_start - next
+                ),
+            )
+            .hint(
+                "raise `retention.ms` on the source while copying; `run.on_gap = \"record\"` \
+                 accepts the gap and records it in the ledger",
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts() -> Facts {
+        Facts {
+            source: TopicPartition::new("orders", 0),
+            target: TopicPartition::new("orders", 0),
+            known: Some(Known {
+                topic_id: Some("id-s".into()),
+                target_topic_id: Some("id-t".into()),
+                next: 100,
+                target_next: 120,
+                anchor: Some(Anchor {
+                    offset: 99,
+                    epoch: Some(3),
+                    digest: RecordDigest(7),
+                    timestamp: None,
+                }),
+                carried: true,
+            }),
+            source_facts: Some(SourceFacts {
+                topic_id: Some("id-s".into()),
+                log_start: 0,
+                log_end: 150,
+                epoch: Some(3),
+                compacted: false,
+                at_anchor: AtAnchor::Found { offset: 99, digest: RecordDigest(7) },
+            }),
+            target_facts: Some(TargetFacts {
+                topic_id: Some("id-t".into()),
+                log_start: 0,
+                log_end: 121,
+                visible_after: None,
+            }),
+            fence: Some(150),
+            accept_gaps: false,
+        }
+    }
+
+    fn source(change: impl FnOnce(&mut SourceFacts)) -> Result<Verdict, Refusal> {
+        let mut facts = facts();
+        change(facts.source_facts.as_mut().unwrap());
+        judge(&facts)
+    }
+
+    fn target(change: impl FnOnce(&mut TargetFacts)) -> Result<Verdict, Refusal> {
+        let mut facts = facts();
+        change(facts.target_facts.as_mut().unwrap());
+        judge(&facts)
+    }
+
+    fn not_same(result: Result<Verdict, Refusal>) -> bool {
+        matches!(result, Err(Refusal::NotSameLog { .. }))
+    }
+
+    #[test]
+    fn a_partition_as_it_was_left_goes_on() {
+        assert_eq!(judge(&facts()), Ok(Verdict::Go));
+    }
+
+    #[test]
+    fn an_unknown_partition_is_bound_only_to_an_empty_target() {
+        let mut unbound = Facts { known: None, ..facts() };
+        assert!(matches!(judge(&unbound), Err(Refusal::TargetNotEmpty { .. })));
+        let target = unbound.target_facts.as_mut().unwrap();
+        target.log_start = target.log_end;
+        assert_eq!(judge(&unbound), Ok(Verdict::Bind));
+        unbound.target_facts = None;
+        assert_eq!(judge(&unbound), Ok(Verdict::Bind));
+    }
+
+    #[test]
+    fn a_source_that_is_another_log_is_refused() {
+        assert!(not_same(source(|s| s.topic_id = Some("other".into()))));
+        assert!(not_same(source(|s| s.log_end = 99)));
+        assert!(not_same(source(|s| s.log_end = 149)), "below the fence");
+        assert!(not_same(source(|s| s.epoch = Some(2))));
+        let other = AtAnchor::Found { offset: 99, digest: RecordDigest(8) };
+        assert!(not_same(source(|s| s.at_anchor = other)));
+        let later = AtAnchor::Found { offset: 101, digest: RecordDigest(7) };
+        assert!(not_same(source(|s| s.at_anchor = later)));
+        assert!(not_same(source(|s| s.at_anchor = AtAnchor::Nothing)));
+    }
+
+    #[test]
+    fn compaction_may_take_the_anchor_but_not_change_it() {
+        let later = AtAnchor::Found { offset: 101, digest: RecordDigest(8) };
+        let compacted = |at| source(|s| (s.compacted, s.at_anchor) = (true, at));
+        assert_eq!(compacted(later), Ok(Verdict::Go));
+        assert_eq!(compacted(AtAnchor::Nothing), Ok(Verdict::Go));
+        let changed = AtAnchor::Found { offset: 99, digest: RecordDigest(8) };
+        assert!(not_same(compacted(changed)));
+    }
+
+    #[test]
+    fn brokers_without_topic_ids_are_judged_by_the_anchor() {
+        assert_eq!(source(|s| s.topic_id = None), Ok(Verdict::Go));
+    }
+
+    #[test]
+    fn expired_records_are_refused_unless_nothing_was_carried_or_the_plan_accepts_them() {
+        let expire = |s: &mut SourceFacts| (s.log_start, s.at_anchor) = (110, AtAnchor::NotReadable);
+        assert_eq!(source(expire), Err(Refusal::Expired { next: 100, log_start: 110 }));
+        let mut accepted = facts();
+        expire(accepted.source_facts.as_mut().unwrap());
+        accepted.accept_gaps = true;
+        assert_eq!(judge(&accepted), Ok(Verdict::Gap { to: 110 }));
+        accepted.accept_gaps = false;
+        let known = accepted.known.as_mut().unwrap();
+        (known.carried, known.anchor) = (false, None);
+        assert_eq!(judge(&accepted), Ok(Verdict::Gap { to: 110 }));
+    }
+
+    #[test]
+    fn a_target_that_changed_is_refused() {
+        assert!(matches!(
+            target(|t| t.topic_id = Some("other".into())),
+            Err(Refusal::TargetCreatedAnew { .. })
+        ));
+        assert!(matches!(target(|t| t.log_end = 119), Err(Refusal::TargetLostRecords { .. })));
+        assert!(matches!(
+            target(|t| t.visible_after = Some(121)),
+            Err(Refusal::ForeignRecords { at: 121 })
+        ));
+        let gone = Facts { target_facts: None, ..facts() };
+        assert_eq!(judge(&gone), Err(Refusal::TargetTopicGone));
+    }
+
+    #[test]
+    fn every_refusal_has_a_hint_and_exits_with_5() {
+        let all = [
+            Refusal::TargetNotEmpty { log_start: 0, log_end: 1 },
+            Refusal::TargetTopicGone,
+            Refusal::TargetCreatedAnew { was: "a".into(), is: "b".into() },
+            Refusal::TargetLostRecords { expected: 2, log_end: 1 },
+            Refusal::ForeignRecords { at: 1 },
+            Refusal::SourceTopicGone,
+            Refusal::NotSameLog { why: "x".into() },
+            Refusal::Expired { next: 1, log_start: 2 },
+        ];
+        let partition = TopicPartition::new("orders", 0);
+        for refusal in all {
+            let error = refusal.error(&partition, &partition);
+            assert_eq!(error.exit_code(), 5);
+            assert!(error.hint.is_some(), "{error}");
+        }
+    }
+}
