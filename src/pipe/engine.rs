@@ -97,6 +97,10 @@ pub trait Target {
     /// transactional id and aborts what it left open. Called again, it raises the epoch.
     fn fence(&mut self) -> Result<(), ClusterError>;
 
+    /// Takes effect with the next [`fence`](Target::fence): the largest record batch that is sent, and
+    /// whether each record goes in a request of its own, so that a refused one stands alone.
+    fn tune(&mut self, batch_bytes: usize, one_by_one: bool);
+
     /// Opens a transaction. Costs no request.
     fn begin(&mut self) -> Result<(), ClusterError>;
 
@@ -126,6 +130,10 @@ pub trait Target {
     /// broker did not tell (duplicate-sequence answer) is an error of class abort.
     fn delivered(&mut self) -> Result<&[i64], ClusterError>;
 
+    /// Ledger offsets of the entries written since [`begin`](Target::begin), in the order of the
+    /// writes. Valid after [`drain`](Target::drain).
+    fn entries(&mut self) -> Result<&[i64], ClusterError>;
+
     /// Adds group offsets to the transaction, with the membership's metadata read and checked at this
     /// moment (generation ≥ 0, member id not empty, assignment not lost).
     fn send_offsets(&mut self, offsets: &[(TopicPartition, i64)]) -> Result<(), ClusterError>;
@@ -133,6 +141,6 @@ pub trait Target {
     /// Commits. Any error but a clean refusal is of class unclear: only the ledger tells.
     fn commit(&mut self) -> Result<(), ClusterError>;
 
-    /// Drops what is queued and aborts.
+    /// Drops what is queued and aborts; nothing to do where no transaction is open.
     fn abort(&mut self) -> Result<(), ClusterError>;
 }

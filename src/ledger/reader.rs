@@ -1,0 +1,213 @@
+//! Reads the ledger from the target: the one part of `ledger/` that touches the network.
+
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::cluster::{Admin, At, ClusterError, Connection, Isolation, LogReader};
+use crate::error::Error;
+use crate::ledger::{Entry, Header, LaneState, ReplayError, decode};
+use crate::plan::TopicPartition;
+
+/// Reads the partitions of one ledger topic, `read_committed`.
+pub struct LedgerReader {
+    admin: Arc<Admin>,
+    log: Mutex<LogReader>,
+    topic: Arc<str>,
+}
+
+/// The offsets that bound a ledger partition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ends {
+    /// Above 0 the ledger has lost its beginning.
+    pub log_start: i64,
+    /// High watermark.
+    pub log_end: i64,
+    /// Last stable offset: below the high watermark while a transaction is open.
+    pub last_stable: i64,
+}
+
+/// Why the ledger could not be read.
+#[derive(Debug)]
+pub enum ReadError {
+    /// The target failed.
+    Cluster(ClusterError),
+    /// What is there cannot be the ledger that onceover wrote.
+    Damaged(String),
+}
+
+impl From<ClusterError> for ReadError {
+    fn from(error: ClusterError) -> Self {
+        Self::Cluster(error)
+    }
+}
+
+impl From<ReadError> for Error {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Cluster(error) => error.into(),
+            ReadError::Damaged(what) => Error::refused("ledger-damaged", what).hint(
+                "look at it with `onceover status PLAN --ledger`; a ledger that somebody else \
+                 wrote to or cut cannot be trusted, a new plan name starts a new one",
+            ),
+        }
+    }
+}
+
+/// How many entries a look for the latest snapshot reads at first; then eight times as many.
+const FIRST_LOOK: i64 = 64;
+
+impl LedgerReader {
+    /// A reader of `topic` with a consumer of its own.
+    pub fn open(
+        connection: &Connection,
+        admin: Arc<Admin>,
+        topic: Arc<str>,
+    ) -> Result<Self, ClusterError> {
+        let log = Mutex::new(LogReader::open(connection, Isolation::Committed)?);
+        Ok(Self { admin, log, topic })
+    }
+
+    /// The coordinates of ledger partition `number`.
+    pub fn partition(&self, number: u32) -> TopicPartition {
+        let number = i32::try_from(number).expect("a topic has fewer than 2^31 partitions");
+        TopicPartition::new(self.topic.clone(), number)
+    }
+
+    /// The bounds of ledger partition `number`, the log end taken first: what was committed before
+    /// this call lies below the last stable offset as soon as that has reached the log end.
+    pub fn ends(&self, number: u32) -> Result<Ends, ClusterError> {
+        let at = self.partition(number);
+        let one = |which| {
+            let mut answer = self.admin.offsets(std::slice::from_ref(&at), which)?;
+            answer.remove(&at).expect("an answer for each partition asked for").map(|o| o.offset)
+        };
+        let log_end = one(At::LogEnd)?;
+        let last_stable = one(At::LastStable)?;
+        Ok(Ends { log_start: one(At::LogStart)?, log_end, last_stable })
+    }
+
+    /// The last stable offsets of ledger partitions `0..count`, in one round.
+    pub fn last_stable(&self, count: u32) -> Result<Vec<i64>, ClusterError> {
+        let asked: Vec<TopicPartition> = (0..count).map(|number| self.partition(number)).collect();
+        let mut answer = self.admin.offsets(&asked, At::LastStable)?;
+        asked
+            .iter()
+            .map(|at| {
+                let one = answer.remove(at).expect("an answer for each partition asked for");
+                one.map(|found| found.offset)
+            })
+            .collect()
+    }
+
+    /// Shows every visible entry from `from` on below `until`, as bytes.
+    pub fn raw(
+        &self,
+        number: u32,
+        from: i64,
+        until: i64,
+        see: &mut dyn FnMut(i64, &[u8]) -> ControlFlow<()>,
+    ) -> Result<(), ClusterError> {
+        if from >= until {
+            return Ok(());
+        }
+        let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        log.read(&self.partition(number), from, until, &mut |record| {
+            see(record.offset, record.value.unwrap_or_default())
+        })?;
+        Ok(())
+    }
+
+    /// Shows every entry from `from` on below `until`.
+    pub fn entries(
+        &self,
+        number: u32,
+        from: i64,
+        until: i64,
+        see: &mut dyn FnMut(i64, Entry) -> Result<(), ReplayError>,
+    ) -> Result<(), ReadError> {
+        let mut damage = None;
+        self.raw(number, from, until, &mut |offset, bytes| {
+            let seen = decode(bytes)
+                .map_err(|error| error.to_string())
+                .and_then(|entry| see(offset, entry).map_err(|error| error.to_string()));
+            match seen {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => {
+                    damage = Some(format!(
+                        "ledger {} cannot be read at offset {offset}: {error}",
+                        self.partition(number)
+                    ));
+                    ControlFlow::Break(())
+                }
+            }
+        })?;
+        damage.map_or(Ok(()), |what| Err(ReadError::Damaged(what)))
+    }
+
+    /// The state of lane `lane` as committed below `until`, read from its latest snapshot on.
+    pub fn lane(&self, lane: u32, until: i64) -> Result<LaneState, ReadError> {
+        let from = self.latest_snapshot(lane, until)?;
+        let mut state = if from == 0 {
+            LaneState::default()
+        } else {
+            let first = self.lane_header(lane)?;
+            LaneState::from_snapshot(first).map_err(|error| self.damaged(lane, &error))?
+        };
+        self.entries(lane, from, until, &mut |offset, entry| state.apply(offset, entry))?;
+        state.check_end().map_err(|error| self.damaged(lane, &error))?;
+        Ok(state)
+    }
+
+    fn lane_header(&self, lane: u32) -> Result<Header, ReadError> {
+        let mut header = None;
+        let mut first = LaneState::default();
+        // The header lies at offset 0; what follows it is a transaction's marker or its next entry.
+        self.entries(lane, 0, 1, &mut |offset, entry| {
+            first.apply(offset, entry)?;
+            header = first.header.take();
+            Ok(())
+        })?;
+        header.ok_or_else(|| {
+            ReadError::Damaged(format!("ledger {} has no header at offset 0", self.partition(lane)))
+        })
+    }
+
+    fn damaged(&self, number: u32, error: &ReplayError) -> ReadError {
+        ReadError::Damaged(format!("ledger {}: {error}", self.partition(number)))
+    }
+
+    /// Brings a state up to what is committed below `until`; tells whether there was anything new.
+    pub fn catch_up(
+        &self,
+        lane: u32,
+        state: &mut LaneState,
+        until: i64,
+    ) -> Result<bool, ReadError> {
+        let mut news = false;
+        self.entries(lane, state.next_offset, until, &mut |offset, entry| {
+            news = true;
+            state.apply(offset, entry)
+        })?;
+        Ok(news)
+    }
+
+    /// Where replay may begin: the latest snapshot that any entry names, else the beginning.
+    fn latest_snapshot(&self, lane: u32, until: i64) -> Result<i64, ReadError> {
+        let mut look = FIRST_LOOK;
+        loop {
+            let from = (until - look).max(0);
+            let mut found = None;
+            self.entries(lane, from, until, &mut |offset, entry| {
+                if matches!(entry, Entry::Carry(_) | Entry::Snapshot(_)) {
+                    found = Some(entry.snapshot_before(offset));
+                }
+                Ok(())
+            })?;
+            match found {
+                Some(at) => return Ok(at.unwrap_or(0)),
+                None if from == 0 => return Ok(0),
+                None => look = look.saturating_mul(8),
+            }
+        }
+    }
+}

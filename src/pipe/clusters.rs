@@ -1,0 +1,58 @@
+//! The open connections of one process: what preflight, lanes and control share.
+
+use std::sync::{Arc, Mutex};
+
+use crate::cluster::{Admin, ClusterError, Connection, Isolation, LogReader};
+use crate::error::{Result, Side};
+use crate::ledger::LedgerReader;
+use crate::plan::Plan;
+
+/// Both clusters, connected.
+pub struct Clusters {
+    /// How to open more clients on the source.
+    pub source: Connection,
+    /// How to open more clients on the target.
+    pub target: Connection,
+    /// Metadata, configs and offsets of the source.
+    pub source_admin: Arc<Admin>,
+    /// Metadata, configs, offsets and topic creation on the target.
+    pub target_admin: Arc<Admin>,
+    /// Single records of the source: anchors.
+    pub source_log: Mutex<LogReader>,
+    /// Single records of the target: foreign writes.
+    pub target_log: Mutex<LogReader>,
+    /// The plan's ledger.
+    pub ledger: LedgerReader,
+    /// Cluster id of the source.
+    pub source_id: String,
+    /// Cluster id of the target.
+    pub target_id: String,
+}
+
+impl Clusters {
+    /// Connects to both sides; the error names the side that did not answer, and why.
+    pub fn connect(plan: &Plan) -> Result<Self> {
+        let client = format!("onceover-{}", plan.name);
+        let source =
+            Connection::new(Side::Source, &plan.source.bootstrap, &plan.source.properties, &client);
+        let target =
+            Connection::new(Side::Target, &plan.target.bootstrap, &plan.target.properties, &client);
+        let source_admin = Arc::new(Admin::connect(&source)?);
+        let target_admin = Arc::new(Admin::connect(&target)?);
+        let topic = Arc::from(plan.ledger_topic());
+        let open = |connection| -> Result<_, ClusterError> {
+            Ok(Mutex::new(LogReader::open(connection, Isolation::Committed)?))
+        };
+        Ok(Self {
+            source_log: open(&source)?,
+            target_log: open(&target)?,
+            ledger: LedgerReader::open(&target, target_admin.clone(), topic)?,
+            source_id: source_admin.cluster_id()?,
+            target_id: target_admin.cluster_id()?,
+            source,
+            target,
+            source_admin,
+            target_admin,
+        })
+    }
+}

@@ -1,0 +1,325 @@
+//! The copying loop: read, produce, commit when the rule says so. It has no rules of its own.
+
+use std::time::{Duration, Instant};
+
+use crate::cluster::{Class, ClusterError};
+use crate::error::{Error, Side};
+use crate::pipe::batch::OpenBatch;
+use crate::pipe::engine::{Batch, Polled, Source, Taken, Target};
+use crate::pipe::gather::{Question, gather};
+use crate::pipe::moving::Moving;
+use crate::pipe::refuse::judge;
+use crate::pipe::shared::now_ms;
+use crate::pipe::stop::Wish;
+
+use super::{Halt, Lane, LaneEnd};
+
+/// How long an idle lane waits for records before it looks at its stop signal.
+const IDLE: Duration = Duration::from_millis(100);
+/// How long a lane waits for room in the producer's queue before it offers the rest again.
+const FULL: Duration = Duration::from_millis(1);
+
+/// What the loop knows about its partitions beside their positions.
+struct Course {
+    open: Option<Open>,
+    /// Committed positions; `Lane::positions` runs ahead of them.
+    committed: Vec<i64>,
+    reached: Vec<bool>,
+    /// Since when a partition is at the last stable offset, below its fence.
+    blocked: Vec<Option<Instant>>,
+    /// `max_rate`: nothing is taken before.
+    hold: Instant,
+}
+
+struct Open {
+    moving: Moving,
+    begun: Instant,
+}
+
+impl<S, T> Lane<S, T>
+where
+    S: Source,
+    T: Target<Batch = S::Batch>,
+{
+    /// Copies until the fence, a stop, or a doubt.
+    pub(super) fn copy(&mut self) -> Result<LaneEnd, Halt> {
+        let count = self.pairs.len();
+        let mut course = Course {
+            open: None,
+            committed: self.positions.clone(),
+            reached: vec![false; count],
+            blocked: vec![None; count],
+            hold: Instant::now(),
+        };
+        for n in 0..count {
+            self.look_at_fence(&mut course, n)?;
+        }
+        loop {
+            self.still_ours()?;
+            if self.stop.wish() == Wish::Finish {
+                self.conclude(course)?;
+                return Ok(LaneEnd::Released);
+            }
+            if !self.shared.tail && course.reached.iter().all(|reached| *reached) {
+                self.conclude(course)?;
+                return Ok(LaneEnd::Finished);
+            }
+            let drained = self.step(&mut course)?;
+            if course.open.as_ref().is_some_and(|open| self.due(open, drained)) {
+                self.commit_open(&mut course, false)?;
+            }
+            self.look_at_blocked(&course)?;
+        }
+    }
+
+    /// One look at the source; tells whether it brought nothing.
+    fn step(&mut self, course: &mut Course) -> Result<bool, Halt> {
+        let now = Instant::now();
+        if now < course.hold {
+            self.target.serve()?;
+            std::thread::sleep((course.hold - now).min(Duration::from_millis(20)));
+            return Ok(true);
+        }
+        let patience = match &course.open {
+            Some(open) => self.rule.patience(&self.seen(open, true)),
+            None => IDLE,
+        };
+        let polled = self.source.poll(patience)?;
+        self.target.serve()?;
+        let mut drained = true;
+        for one in polled {
+            match one {
+                Polled::Records(batch) => {
+                    drained = false;
+                    self.take(course, &batch)?;
+                }
+                Polled::End { partition, position } => self.at_end(course, partition, position)?,
+                Polled::Lost { partition, reason } => return Err(self.diagnose(partition, &reason)),
+            }
+        }
+        Ok(drained)
+    }
+
+    fn take(&mut self, course: &mut Course, batch: &S::Batch) -> Result<(), Halt> {
+        let n = batch.partition();
+        if course.reached[n] {
+            return Ok(());
+        }
+        let count = match self.fence_of(&self.pairs[n].source) {
+            Some(fence) => below(batch, fence),
+            None => batch.len(),
+        };
+        if count > 0 {
+            self.open(course)?;
+            let open = course.open.as_mut().expect("opened above");
+            let before = open.moving.bytes();
+            open.moving.take(batch, count, course.committed[n]);
+            let bytes = open.moving.bytes() - before;
+            self.write(n, batch, count)?;
+            self.positions[n] = batch.offset(count - 1) + 1;
+            course.blocked[n] = None;
+            if let Some(bucket) = &self.shared.bucket {
+                let mut bucket = bucket.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                let now = Instant::now();
+                course.hold = now + bucket.take(bytes, now);
+            }
+        }
+        if count < batch.len() {
+            // A record at or behind the fence: everything below it was seen.
+            let fence = self.fence_of(&self.pairs[n].source).expect("only a fence cuts a batch");
+            self.advance(course, n, fence);
+        }
+        self.look_at_fence(course, n)
+    }
+
+    /// Opens a transaction, with a record in hand.
+    fn open(&mut self, course: &mut Course) -> Result<(), Halt> {
+        if course.open.is_some() {
+            return Ok(());
+        }
+        if self.renew {
+            self.renew()?;
+        }
+        self.target.begin()?;
+        let moving = Moving::over(self.pairs.len());
+        course.open = Some(Open { moving, begun: Instant::now() });
+        Ok(())
+    }
+
+    fn write(&mut self, n: usize, batch: &S::Batch, count: usize) -> Result<(), Halt> {
+        let mut from = 0;
+        while from < count {
+            match self.target.write(&self.pairs[n].target, batch, from..count)? {
+                Taken::All => return Ok(()),
+                Taken::UpTo(taken) => {
+                    from = taken;
+                    self.still_ours()?;
+                    self.target.serve()?;
+                    std::thread::sleep(FULL);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn advance(&mut self, course: &mut Course, n: usize, position: i64) {
+        if position <= self.positions[n] {
+            return;
+        }
+        self.positions[n] = position;
+        course.blocked[n] = None;
+        if let Some(open) = &mut course.open {
+            open.moving.advance(n, course.committed[n], position);
+        }
+    }
+
+    fn at_end(&mut self, course: &mut Course, n: usize, position: i64) -> Result<(), Halt> {
+        let fence = self.fence_of(&self.pairs[n].source);
+        self.advance(course, n, fence.map_or(position, |fence| position.min(fence)));
+        self.state.caught_up(&self.pairs[n].source, now_ms());
+        if fence.is_some_and(|fence| self.positions[n] < fence) {
+            course.blocked[n].get_or_insert_with(Instant::now);
+        }
+        if fence.is_none() {
+            self.shared.board.scope(&self.pairs[n].source, course.committed[n], position);
+        }
+        self.look_at_fence(course, n)
+    }
+
+    fn look_at_fence(&mut self, course: &mut Course, n: usize) -> Result<(), Halt> {
+        let fence = self.fence_of(&self.pairs[n].source);
+        if !course.reached[n] && fence.is_some_and(|fence| self.positions[n] >= fence) {
+            course.reached[n] = true;
+            self.source.pause(n)?;
+        }
+        Ok(())
+    }
+
+    /// Says which open source transactions hold the lane up, and gives up after the plan's patience.
+    fn look_at_blocked(&self, course: &Course) -> Result<(), Halt> {
+        let mut held: Vec<(Instant, String)> = course
+            .blocked
+            .iter()
+            .enumerate()
+            .filter_map(|(n, since)| {
+                let at = &self.pairs[n].source;
+                let fence = self.fence_of(at)?;
+                let position = self.positions[n];
+                Some(((*since)?, format!("{at} (last stable offset {position}, fence {fence})")))
+            })
+            .collect();
+        held.sort();
+        let Some((since, _)) = held.first() else {
+            self.shared.board.go_on(&self.who);
+            return Ok(());
+        };
+        let waited = since.elapsed();
+        let names: Vec<&str> = held.iter().map(|(_, name)| name.as_str()).collect();
+        let names = names.join(", ");
+        if waited < self.shared.plan.run.open_transaction_wait {
+            self.say(format!("open transactions on source {names}"));
+            return Ok(());
+        }
+        let topic = &self.pairs[course.blocked.iter().position(Option::is_some).unwrap_or(0)].source;
+        Err(Halt::Person(
+            Error::cluster(
+                Side::Source,
+                format!(
+                    "transactions stay open below the fence after {}: {names}",
+                    humantime::format_duration(Duration::from_secs(waited.as_secs()))
+                ),
+            )
+            .hint(format!(
+                "find them with `kafka-transactions.sh --bootstrap-server SOURCE find-hanging \
+                 --topic {} --partition {}`, end or abort them, and run again: it goes on where it \
+                 stopped",
+                topic.topic, topic.partition
+            )),
+        ))
+    }
+
+    fn seen(&self, open: &Open, drained: bool) -> OpenBatch {
+        OpenBatch {
+            age: open.begun.elapsed(),
+            bytes: open.moving.bytes(),
+            records: open.moving.records(),
+            coded: open.moving.coded(),
+            since_commit: self.last_commit.elapsed(),
+            drained,
+            rate: self.rate,
+        }
+    }
+
+    fn due(&self, open: &Open, drained: bool) -> bool {
+        self.rule.due(&self.seen(open, drained))
+    }
+
+    fn commit_open(&mut self, course: &mut Course, closing: bool) -> Result<(), Halt> {
+        let Some(open) = course.open.take() else { return Ok(()) };
+        self.commit(&open.moving, open.begun, closing)?;
+        for n in open.moving.touched() {
+            course.committed[n] = self.state.partitions[&self.pairs[n].source].next;
+        }
+        Ok(())
+    }
+
+    /// Commits what is open and every position that ran ahead over control and aborted records, so
+    /// that the ledger shows where the lane stands; a snapshot makes the next start quick.
+    fn conclude(&mut self, mut course: Course) -> Result<(), Halt> {
+        let ahead: Vec<usize> = (0..self.pairs.len())
+            .filter(|&n| self.positions[n] > course.committed[n])
+            .collect();
+        if ahead.is_empty() && course.open.is_none() {
+            return Ok(());
+        }
+        self.say("its last commit");
+        self.open(&mut course)?;
+        if let Some(open) = &mut course.open {
+            for n in ahead {
+                open.moving.advance(n, course.committed[n], self.positions[n]);
+            }
+        }
+        self.commit_open(&mut course, true)
+    }
+
+    /// Finds out by the lane's own queries why the source refuses a position.
+    fn diagnose(&self, n: usize, reason: &str) -> Halt {
+        let pair = &self.pairs[n];
+        let question = Question {
+            pairs: std::slice::from_ref(pair),
+            known: &self.state.partitions,
+            fence: &|at| self.fence_of(at),
+            accept_gaps: self.shared.plan.accepts_gaps(),
+            settled: false,
+        };
+        let facts = match gather(&self.shared.clusters, &question) {
+            Ok(facts) => facts,
+            Err(error) => return error.into(),
+        };
+        for one in facts {
+            if let Err(refusal) = judge(&one) {
+                return refusal.error(&one.source, &one.target).into();
+            }
+        }
+        ClusterError::new(
+            Side::Source,
+            Class::Retriable,
+            format!("the position of {} was refused: {reason}", pair.source),
+        )
+        .into()
+    }
+}
+
+/// How many records of the batch lie below `fence`.
+fn below<B: Batch>(batch: &B, fence: i64) -> usize {
+    let (mut low, mut high) = (0, batch.len());
+    while low < high {
+        let middle = usize::midpoint(low, high);
+        if batch.offset(middle) < fence {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}

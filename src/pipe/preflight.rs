@@ -1,0 +1,357 @@
+//! The read-only look at both clusters before anything is written: selection, checks, refusals.
+//!
+//! While other workers run, the ledger moves under our eyes. A refusal that was judged against a
+//! state that is no longer the latest proves nothing, so it is dropped here: each lane judges again
+//! after it has fenced its predecessors, when nobody else can move it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::check::{TopicShape, compacted, compare};
+use crate::cluster::{Admin, NewTopic, TopicConfig, TopicInfo};
+use crate::error::{Error, Result};
+use crate::ledger::{ControlState, LaneState};
+use crate::pipe::bound::{
+    Bound, GroupSays, LEDGER_CONFIGS, check_ledger_configs, compare_group, group_ahead,
+};
+use crate::pipe::clusters::Clusters;
+use crate::pipe::gather::{Pair, Question, gather};
+use crate::pipe::refuse::judge;
+use crate::pipe::scope::Scope;
+use crate::plan::{LaneCount, Plan, TopicPartition, auto_lanes, lane_of};
+
+/// What the look found.
+pub struct Preflight {
+    /// The partitions of this run.
+    pub scope: Scope,
+    /// Topics that the target lacks, the ledger among them when there is none yet.
+    pub to_create: Vec<NewTopic>,
+    /// What the ledger is bound to.
+    pub bound: Bound,
+    /// The ledger as read, for whoever goes on reading.
+    pub ledger: LedgerSeen,
+    /// Worth saying, and no reason to stop.
+    pub warnings: Vec<String>,
+}
+
+/// The ledger as the preflight read it.
+#[derive(Default)]
+pub struct LedgerSeen {
+    /// One state per lane.
+    pub lanes: Vec<LaneState>,
+    /// The control partition.
+    pub control: ControlState,
+    /// Per lane, the log end it was read at, and whether no transaction was open below it.
+    ends: Vec<(i64, bool)>,
+}
+
+/// Looks at both clusters and refuses what must not be run. Writes nothing.
+pub fn preflight(plan: &Plan, clusters: &Clusters) -> Result<Preflight> {
+    loop {
+        let before = ledger_topic(plan, clusters)?;
+        match look(plan, clusters, before.as_ref()) {
+            // Somebody else made the ledger meanwhile: what was judged without it means nothing.
+            Err(_) if before.is_none() && ledger_topic(plan, clusters)?.is_some() => {}
+            seen => return seen,
+        }
+    }
+}
+
+fn ledger_topic(plan: &Plan, clusters: &Clusters) -> Result<Option<TopicInfo>> {
+    let name = plan.ledger_topic();
+    Ok(clusters.target_admin.describe(&[name])?.remove(name).flatten())
+}
+
+fn look(plan: &Plan, clusters: &Clusters, ledger: Option<&TopicInfo>) -> Result<Preflight> {
+    if clusters.source_id == clusters.target_id {
+        return Err(Error::check(
+            "same-cluster",
+            format!("source and target are the same cluster ({})", clusters.source_id),
+        )
+        .hint("check `source.bootstrap` and `target.bootstrap`"));
+    }
+    let (pairs, mut to_create, warnings) = topics(plan, clusters)?;
+    let lanes = match (ledger, plan.run.lanes) {
+        (Some(topic), _) => u32::try_from(topic.partitions.saturating_sub(1)).unwrap_or(u32::MAX),
+        (None, LaneCount::Fixed(lanes)) => lanes,
+        (None, LaneCount::Auto) => auto_lanes(pairs.len(), cores()),
+    };
+    let bound = Bound {
+        plan: plan.name.clone(),
+        source_cluster: clusters.source_id.clone(),
+        target_cluster: clusters.target_id.clone(),
+        lanes,
+        lanes_wanted: match plan.run.lanes {
+            LaneCount::Auto => None,
+            LaneCount::Fixed(lanes) => Some(lanes),
+        },
+        naming: plan.naming_text(),
+        start: plan.start_text(),
+    };
+    let seen = match ledger {
+        Some(topic) => read_ledger(plan, clusters, topic, &bound)?,
+        None => {
+            to_create.push(new_ledger(plan, lanes)?);
+            LedgerSeen {
+                lanes: (0..lanes).map(|_| LaneState::default()).collect(),
+                ends: vec![(0, true); lanes as usize],
+                ..LedgerSeen::default()
+            }
+        }
+    };
+    refusals(plan, clusters, &pairs, &seen)?;
+    Ok(Preflight { scope: Scope { pairs, lanes }, to_create, bound, ledger: seen, warnings })
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Selection, naming, and the checks of topic pairs.
+fn topics(plan: &Plan, clusters: &Clusters) -> Result<(Vec<Pair>, Vec<NewTopic>, Vec<String>)> {
+    let sources: BTreeMap<String, TopicInfo> =
+        clusters.source_admin.topics()?.into_iter().map(|t| (t.name.clone(), t)).collect();
+    let names: Vec<&str> = sources.keys().map(String::as_str).collect();
+    let selection = plan.select(&names)?;
+    let targets: BTreeMap<String, TopicInfo> =
+        clusters.target_admin.topics()?.into_iter().map(|t| (t.name.clone(), t)).collect();
+    let selected = &selection.selected;
+    let on_source: Vec<&str> = selected.iter().map(|s| &*s.source).collect();
+    let source_configs = clusters.source_admin.configs(&on_source)?;
+    let there: Vec<&str> =
+        selected.iter().map(|s| &*s.target).filter(|name| targets.contains_key(*name)).collect();
+    let target_configs = clusters.target_admin.configs(&there)?;
+
+    let mut failures = Vec::new();
+    let (mut pairs, mut to_create) = (Vec::new(), Vec::new());
+    for one in selected {
+        let configs = source_configs.get(&*one.source).map_or(&[][..], Vec::as_slice);
+        let source = shape(&sources[&*one.source], configs);
+        match targets.get(&*one.target) {
+            Some(info) => {
+                let configs = target_configs.get(&*one.target).map_or(&[][..], Vec::as_slice);
+                failures.extend(compare(&source, &shape(info, configs)));
+            }
+            None if plan.topics.create => {
+                to_create.push(new_topic(plan, &one.target, &source, configs));
+            }
+            None => failures.push(
+                Error::check("missing-topic", format!("target has no topic `{}`", one.target))
+                    .hint("create it first, or set `topics.create = true`"),
+            ),
+        }
+        let count = i32::try_from(source.partitions).unwrap_or(i32::MAX);
+        pairs.extend((0..count).map(|number| Pair {
+            source: TopicPartition::new(one.source.clone(), number),
+            target: TopicPartition::new(one.target.clone(), number),
+            compacted: compacted(&source.cleanup_policy),
+        }));
+    }
+    pairs.sort_by(|a, b| a.source.cmp(&b.source));
+    together(failures)?;
+    Ok((pairs, to_create, selection.warnings))
+}
+
+fn shape(info: &TopicInfo, configs: &[TopicConfig]) -> TopicShape {
+    let policy = configs.iter().find(|config| config.name == "cleanup.policy");
+    TopicShape {
+        name: info.name.clone(),
+        partitions: info.partitions,
+        cleanup_policy: policy.and_then(|c| c.value.clone()).unwrap_or_else(|| "delete".into()),
+    }
+}
+
+fn new_topic(plan: &Plan, name: &str, source: &TopicShape, configs: &[TopicConfig]) -> NewTopic {
+    let mut explicit: BTreeMap<String, String> = configs
+        .iter()
+        .filter(|config| config.explicit)
+        .filter_map(|config| Some((config.name.clone(), config.value.clone()?)))
+        .collect();
+    // A source cluster whose own default is not Kafka's: the topic must keep its meaning.
+    if source.cleanup_policy != "delete" {
+        explicit.entry("cleanup.policy".into()).or_insert_with(|| source.cleanup_policy.clone());
+    }
+    NewTopic {
+        name: name.to_owned(),
+        partitions: i32::try_from(source.partitions).unwrap_or(i32::MAX),
+        replication_factor: plan.replication_factor_for(&source.name).map(i32::from),
+        configs: plan.config_for(&source.name, &explicit).into_iter().collect(),
+    }
+}
+
+fn new_ledger(plan: &Plan, lanes: u32) -> Result<NewTopic> {
+    let name = plan.ledger_topic().to_owned();
+    if !plan.ledger.create {
+        return Err(Error::check("ledger-topic", format!("target has no ledger topic `{name}`"))
+            .hint(format!(
+                "create it with {} partitions and {}, or set `ledger.create = true`",
+                lanes + 1,
+                LEDGER_CONFIGS.map(|(name, value)| format!("{name}={value}")).join(", ")
+            )));
+    }
+    Ok(NewTopic {
+        name,
+        partitions: i32::try_from(lanes + 1).unwrap_or(i32::MAX),
+        replication_factor: plan.ledger.replication_factor.map(i32::from),
+        configs: LEDGER_CONFIGS.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
+    })
+}
+
+fn read_ledger(
+    plan: &Plan,
+    clusters: &Clusters,
+    topic: &TopicInfo,
+    bound: &Bound,
+) -> Result<LedgerSeen> {
+    let name = plan.ledger_topic();
+    if topic.partitions < 2 {
+        return Err(Error::check(
+            "ledger-topic",
+            format!("ledger topic `{name}` has {} partition(s)", topic.partitions),
+        )
+        .hint("a ledger has one partition per lane, and one more for control entries"));
+    }
+    let configs = in_effect(&clusters.target_admin, name)?;
+    check_ledger_configs(name, &configs)?;
+    bound.check_lanes()?;
+    let mut seen = LedgerSeen::default();
+    for number in 0..=bound.lanes {
+        let ends = clusters.ledger.ends(number)?;
+        if ends.log_start > 0 {
+            return Err(Error::refused(
+                "ledger-damaged",
+                format!("ledger {name}-{number} starts at offset {}, not at 0", ends.log_start),
+            )
+            .hint("records of the ledger were deleted; it cannot be trusted any more"));
+        }
+        if number == bound.lanes {
+            let control = &mut seen.control;
+            clusters.ledger.entries(number, 0, ends.last_stable, &mut |offset, entry| {
+                control.apply(offset, entry)
+            })?;
+        } else {
+            let lane = clusters.ledger.lane(number, ends.last_stable)?;
+            bound.check_lane(&lane)?;
+            seen.lanes.push(lane);
+            seen.ends.push((ends.log_end, ends.last_stable >= ends.log_end));
+        }
+    }
+    let headers = seen.lanes.iter().filter_map(|lane| lane.header.as_ref());
+    for header in headers.chain(seen.control.header.as_ref()) {
+        bound.check_header(header)?;
+    }
+    Ok(seen)
+}
+
+fn in_effect(admin: &Admin, topic: &str) -> Result<BTreeMap<String, String>> {
+    let configs = admin.configs(&[topic])?.remove(topic).unwrap_or_default();
+    Ok(configs.into_iter().filter_map(|c| Some((c.name, c.value?))).collect())
+}
+
+/// Judges every partition and the group's offsets; drops what was judged against a moving lane.
+fn refusals(plan: &Plan, clusters: &Clusters, pairs: &[Pair], seen: &LedgerSeen) -> Result<()> {
+    let lanes = u32::try_from(seen.lanes.len()).unwrap_or(u32::MAX);
+    let mut refused: Vec<(u32, Error)> = Vec::new();
+    let mut known = BTreeMap::new();
+    for lane in &seen.lanes {
+        known.extend(lane.partitions.iter().map(|(at, state)| (at.clone(), state.clone())));
+    }
+    let fence = seen.control.open_fence();
+    let facts = gather(
+        clusters,
+        &Question {
+            pairs,
+            known: &known,
+            fence: &|at| fence.and_then(|fence| fence.get(at)),
+            accept_gaps: plan.accepts_gaps(),
+            settled: true,
+        },
+    )?;
+    for one in &facts {
+        if let Err(refusal) = judge(one) {
+            let lane = lane_of(&one.source.topic, one.source.partition, lanes);
+            refused.push((lane, refusal.error(&one.source, &one.target)));
+        }
+    }
+    for (number, lane) in (0..).zip(&seen.lanes) {
+        if let GroupSays::Ahead(what) = group_says(plan, clusters, number, lane)? {
+            refused.push((number, group_ahead(&plan.group(), &what)));
+        }
+    }
+    if refused.is_empty() {
+        return Ok(());
+    }
+    let moving = moving_lanes(clusters, seen, refused.iter().map(|(lane, _)| *lane).collect())?;
+    refused.retain(|(lane, _)| !moving.contains(lane));
+    together(refused.into_iter().map(|(_, error)| error).collect())
+}
+
+/// The group's offsets beside the ledger of one lane.
+pub fn group_says(
+    plan: &Plan,
+    clusters: &Clusters,
+    number: u32,
+    lane: &LaneState,
+) -> Result<GroupSays> {
+    let ledger = clusters.ledger.partition(number);
+    let mut asked = vec![ledger.clone()];
+    if plan.run.positions {
+        asked.extend(lane.partitions.iter().map(|(source, state)| {
+            TopicPartition::new(state.target_topic.clone(), source.partition)
+        }));
+    }
+    let mut offsets = clusters.target_admin.group_offsets(&plan.group(), &asked)?;
+    let carries = offsets.remove(&ledger);
+    Ok(compare_group(lane, carries, &offsets))
+}
+
+/// Which of `lanes` had an open transaction, or have moved since they were read.
+fn moving_lanes(
+    clusters: &Clusters,
+    seen: &LedgerSeen,
+    lanes: BTreeSet<u32>,
+) -> Result<BTreeSet<u32>> {
+    let mut moving = BTreeSet::new();
+    for lane in lanes {
+        let (log_end, settled) = seen.ends[lane as usize];
+        // Without a ledger topic nothing can move; if it exists by now, the caller looks again.
+        if !settled || (log_end > 0 && clusters.ledger.ends(lane)?.log_end != log_end) {
+            moving.insert(lane);
+        }
+    }
+    Ok(moving)
+}
+
+/// All failures as one error: the first decides the kind, the others are listed.
+fn together(failures: Vec<Error>) -> Result<()> {
+    /// More would scroll the first one off the screen.
+    const SHOWN: usize = 10;
+    let mut failures = failures.into_iter();
+    let Some(mut first) = failures.next() else { return Ok(()) };
+    let rest: Vec<String> = failures.map(|error| error.what).collect();
+    for what in rest.iter().take(SHOWN) {
+        first.what.push_str("\n  also: ");
+        first.what.push_str(what);
+    }
+    if rest.len() > SHOWN {
+        first.what.push_str(&format!("\n  and {} more", rest.len() - SHOWN));
+    }
+    Err(first)
+}
+
+/// Creates what the target lacks: topics first, the ledger last, so that a ledger never names a topic
+/// that could not be made.
+pub fn prepare(clusters: &Clusters, preflight: &Preflight) -> Result<()> {
+    for topic in &preflight.to_create {
+        clusters.target_admin.create_topic(topic, true).map_err(|error| {
+            Error::check(
+                "create-topic",
+                format!("target would refuse to create topic `{}`: {}", topic.name, error.what),
+            )
+            .hint("leave a config out with `topics.config.exclude`, or change it with `override`")
+        })?;
+    }
+    for topic in &preflight.to_create {
+        clusters.target_admin.create_topic(topic, false)?;
+    }
+    Ok(())
+}

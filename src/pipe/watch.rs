@@ -1,0 +1,196 @@
+//! Follows the whole ledger, so that every worker knows how far the plan is; and, in the worker that
+//! owns the last ledger partition, does the control work: header, fence, done.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use crate::cluster::{At, ClusterError, ControlWriter};
+use crate::error::{Error, Result};
+use crate::ledger::{Done, Entry, Fence, Header, MAX_PART_BYTES, PlanChange, Refused, Role, encode};
+use crate::pipe::shared::{Shared, now_ms};
+
+/// How often the ledger's ends are asked for.
+const EVERY: Duration = Duration::from_millis(200);
+
+/// Flags between the supervisor and the watch.
+#[derive(Debug, Default)]
+pub struct Duty {
+    /// Whether this worker owns the control partition.
+    pub control: AtomicBool,
+    /// Whether the watch is to end.
+    pub end: AtomicBool,
+}
+
+/// Follows the ledger until told to end. `news` is called after every change, `failed` when the
+/// ledger cannot be trusted or the control work cannot be done.
+pub fn watch(
+    shared: &Shared,
+    duty: &Duty,
+    news: &dyn Fn(),
+    failed: &dyn Fn(Error),
+) {
+    let mut read_to = vec![0; shared.bound.lanes as usize + 1];
+    let mut writer = None;
+    while !duty.end.load(Ordering::Relaxed) {
+        let round = follow(shared, &mut read_to).and_then(|changed| {
+            if changed {
+                shared.view.announce();
+                news();
+            }
+            let control = duty.control.load(Ordering::Relaxed);
+            if control { control_work(shared, &mut writer) } else { Ok(()) }
+        });
+        match round {
+            Ok(()) => shared.board.go_on("control"),
+            Err(error) if error.retryable => {
+                tracing::warn!(%error, "the ledger could not be followed; trying again");
+                shared.board.wait("control", format!("the target: {}", error.what));
+            }
+            Err(error) => return failed(error),
+        }
+        // Lanes that reach the fence, and other workers, are seen with this delay at most.
+        std::thread::sleep(EVERY);
+    }
+}
+
+/// Brings the view up to date; tells whether anything changed.
+fn follow(shared: &Shared, read_to: &mut [i64]) -> Result<bool> {
+    let ledger = &shared.clusters.ledger;
+    let ends = ledger.last_stable(shared.bound.lanes + 1)?;
+    let mut changed = false;
+    for (number, until) in (0u32..).zip(ends) {
+        let read = &mut read_to[number as usize];
+        if *read >= until {
+            continue;
+        }
+        // Read outside the lock: a lane that asks for the fence must not wait for the network.
+        if number == shared.scope.control() {
+            let mut control = shared.view.seen().control.clone();
+            let from = control.next_offset.max(*read);
+            ledger.entries(number, from, until, &mut |offset, entry| {
+                changed = true;
+                control.apply(offset, entry)
+            })?;
+            shared.view.seen().control = control;
+        } else {
+            let mut lane = shared.view.seen().lanes[number as usize].clone();
+            changed |= ledger.catch_up(number, &mut lane, until)?;
+            shared.view.seen().lanes[number as usize] = lane;
+        }
+        *read = until;
+    }
+    Ok(changed)
+}
+
+fn control_work(shared: &Shared, writer: &mut Option<ControlWriter>) -> Result<()> {
+    let (no_header, plan_known) = {
+        let seen = shared.view.seen();
+        let last = seen.control.plan_changes.last();
+        (seen.control.header.is_none(), last.is_some_and(|(_, p)| p.hash == shared.plan.hash()))
+    };
+    if no_header {
+        return append(shared, writer, &[Entry::Header(control_header(shared))]);
+    }
+    if !plan_known {
+        let change =
+            PlanChange { at: now_ms(), changes: Vec::new(), hash: shared.plan.hash() };
+        return append(shared, writer, &[Entry::Plan(change)]);
+    }
+    if shared.tail {
+        return Ok(());
+    }
+    match shared.view.fence() {
+        None => {
+            let fence = take_fence(shared)?;
+            append(shared, writer, &fence.into_parts(MAX_PART_BYTES))
+        }
+        Some(fence) if !shared.view.done() && shared.view.reached(&fence) => {
+            append(shared, writer, &[Entry::Done(done(shared, &fence))])
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+fn control_header(shared: &Shared) -> Header {
+    Header {
+        plan: shared.bound.plan.clone(),
+        generation: 1,
+        lanes: shared.bound.lanes,
+        source_cluster: shared.bound.source_cluster.clone(),
+        target_cluster: shared.bound.target_cluster.clone(),
+        partition_role: Role::Control,
+        tool: env!("CARGO_PKG_VERSION").to_owned(),
+        created: now_ms(),
+    }
+}
+
+/// All high watermarks in one round: one point in time that an auditor can name.
+fn take_fence(shared: &Shared) -> Result<Fence> {
+    let sources: Vec<_> = shared.scope.pairs.iter().map(|pair| pair.source.clone()).collect();
+    let at = now_ms();
+    let mut marks = Vec::with_capacity(sources.len());
+    for (partition, answer) in shared.clusters.source_admin.offsets(&sources, At::LogEnd)? {
+        marks.push((partition, answer?.offset));
+    }
+    let id = format!("{at}-{}", shared.worker);
+    tracing::info!(fence = %id, partitions = marks.len(), "fence taken");
+    Ok(Fence::new(id, at, shared.worker.clone(), marks))
+}
+
+fn done(shared: &Shared, fence: &Fence) -> Done {
+    let seen = shared.view.seen();
+    let states = seen.lanes.iter().flat_map(|lane| lane.partitions.values());
+    let (records, bytes) =
+        states.fold((0, 0), |(records, bytes), s| (records + s.records, bytes + s.bytes));
+    let (fence, worker) = (fence.id.clone(), shared.worker.clone());
+    Done { fence, at: now_ms(), worker, records, bytes }
+}
+
+fn append(
+    shared: &Shared,
+    writer: &mut Option<ControlWriter>,
+    entries: &[Entry],
+) -> Result<()> {
+    let partition = shared.clusters.ledger.partition(shared.scope.control());
+    for entry in entries {
+        let open = match writer.take() {
+            Some(open) => open,
+            None => ControlWriter::open(&shared.clusters.target)?,
+        };
+        // After an error the writer is not used again.
+        open.append(&partition, &encode(entry))?;
+        *writer = Some(open);
+    }
+    Ok(())
+}
+
+/// Writes into the control partition that a run was refused, so that all workers end with its code.
+/// Before there is a ledger nothing is written.
+pub fn write_refused(shared: &Shared, word: &str, error: &Error) -> Result<(), ClusterError> {
+    if shared.view.seen().control.header.is_none() {
+        return Ok(());
+    }
+    let partition = shared.clusters.ledger.partition(shared.scope.control());
+    let entry = Entry::Refused(Refused {
+        word: word.to_owned(),
+        what: error.what.clone(),
+        at: now_ms(),
+        worker: shared.worker.clone(),
+    });
+    ControlWriter::open(&shared.clusters.target)?.append(&partition, &encode(&entry))?;
+    Ok(())
+}
+
+/// A watch in a thread of its own.
+pub fn start(
+    shared: &Arc<Shared>,
+    duty: &Arc<Duty>,
+    news: impl Fn() + Send + 'static,
+    failed: impl Fn(Error) + Send + 'static,
+) -> std::io::Result<std::thread::JoinHandle<()>> {
+    let (shared, duty) = (shared.clone(), duty.clone());
+    std::thread::Builder::new()
+        .name("watch".into())
+        .spawn(move || watch(&shared, &duty, &news, &failed))
+}
