@@ -1,1 +1,4 @@
 //! The one integration test binary.
+
+mod brokers;
+mod brokers_test;
