@@ -13,6 +13,7 @@
 //! - [`digest`] and [`record`]: what a record is, and the number that stands for it.
 //! - [`error`]: which side, what, what to do next, and the exit code.
 
+pub mod check;
 pub mod cluster;
 pub mod digest;
 pub mod error;
@@ -20,3 +21,4 @@ pub mod ledger;
 pub mod pipe;
 pub mod plan;
 pub mod record;
+pub mod report;

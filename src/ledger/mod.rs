@@ -23,6 +23,7 @@ mod golden;
 mod lane;
 mod parts;
 mod position;
+mod reader;
 mod replay;
 mod runs;
 mod runs_json;
@@ -40,6 +41,7 @@ pub use lane::{
 };
 pub use parts::MAX_PART_BYTES;
 pub use position::{GapRange, PartitionState};
+pub use reader::{Ends, LedgerReader, ReadError};
 pub use replay::{LaneState, ReplayError};
 pub use runs::{NotRising, Run, Runs};
 pub use translate::OffsetMap;

@@ -1,3 +1,96 @@
-//! MOVE it: supervisor, lane, batch rule, refusals.
+//! MOVE it: preflight, supervisor, lanes.
+//!
+//! - [`preflight`]: the read-only look at both clusters; refuses or says what to create.
+//! - [`supervisor`]: who owns which lane, when the run is over. [`watch`]: follows the ledger; control work.
+//! - [`lane`]: the protocol of one lane. [`engine`]: the seam to the client library.
+//! - Pure rules: [`batch`] (when to commit), [`decide`] (what an error means), [`refuse`] (what must
+//!   not be copied), [`bound`] (what the ledger is bound to), [`moving`] (what a transaction becomes),
+//!   [`rate`], [`scope`].
 
+pub mod batch;
+pub mod bound;
+pub mod clusters;
+pub mod decide;
 pub mod engine;
+pub mod gather;
+pub mod lane;
+pub mod moving;
+pub mod preflight;
+pub mod rate;
+pub mod refuse;
+pub mod scope;
+pub mod shared;
+pub mod stop;
+pub mod supervisor;
+pub mod view;
+pub mod watch;
+pub mod worker;
+
+use std::sync::Arc;
+
+use crate::error::Result;
+use crate::pipe::clusters::Clusters;
+use crate::pipe::preflight::{preflight, prepare};
+use crate::pipe::shared::Shared;
+use crate::pipe::supervisor::{Outcome, bucket, supervise};
+use crate::pipe::view::View;
+use crate::pipe::worker::Worker;
+use crate::plan::Plan;
+use crate::report::Board;
+
+/// How a run is to go.
+#[derive(Debug, Clone, Default)]
+pub struct RunOptions {
+    /// Copy until stopped, without a fence.
+    pub tail: bool,
+    /// `--worker NAME`.
+    pub worker: Option<String>,
+}
+
+/// What a run leaves behind for the summary.
+#[derive(Debug, Clone)]
+pub struct Ran {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// When the fence was taken, in milliseconds since 1970; `None` for a tail.
+    pub fence_at: Option<i64>,
+    /// Worth saying.
+    pub warnings: Vec<String>,
+}
+
+/// Checks, then copies to the fence or until stopped. Progress goes to `board`.
+pub fn run(plan: Plan, options: &RunOptions, board: &Board) -> Result<Ran> {
+    let worker = match &options.worker {
+        Some(name) => Worker::named(name)?,
+        None => Worker::on_this_machine(&plan.name)?,
+    };
+    board.wait("worker", "both clusters to answer");
+    let clusters = Clusters::connect(&plan)?;
+    board.wait("worker", "the look at both clusters before anything is written");
+    let looked = preflight(&plan, &clusters)?;
+    for warning in &looked.warnings {
+        tracing::warn!("{warning}");
+    }
+    board.wait("worker", "the target to create missing topics");
+    prepare(&clusters, &looked)?;
+    board.go_on("worker");
+    let round_trip = clusters.target_admin.round_trip();
+    let shared = Arc::new(Shared {
+        view: View::new(looked.ledger.lanes, looked.ledger.control),
+        board: board.clone(),
+        bucket: bucket(plan.run.max_rate),
+        worker: worker.name.clone(),
+        tail: options.tail,
+        scope: looked.scope,
+        bound: looked.bound,
+        clusters,
+        plan,
+        round_trip,
+    });
+    let outcome = supervise(&shared)?;
+    Ok(Ran {
+        outcome,
+        fence_at: shared.view.fence().map(|fence| fence.at),
+        warnings: looked.warnings,
+    })
+}
