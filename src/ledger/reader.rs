@@ -67,6 +67,11 @@ impl LedgerReader {
         Ok(Self { admin, log, topic })
     }
 
+    /// The ledger topic's name.
+    pub fn topic(&self) -> &str {
+        &self.topic
+    }
+
     /// The coordinates of ledger partition `number`.
     pub fn partition(&self, number: u32) -> TopicPartition {
         let number = i32::try_from(number).expect("a topic has fewer than 2^31 partitions");

@@ -40,7 +40,12 @@ impl Bound {
         let address = "the bootstrap address leads to another cluster than the one that this ledger \
                        was begun with; correct it, or use a new plan name for the new pair";
         if header.plan != self.plan {
-            return Err(changed("plan", &header.plan, &self.plan, "each plan needs its own ledger"));
+            return Err(changed(
+                "plan",
+                &header.plan,
+                &self.plan,
+                "each plan needs its own ledger",
+            ));
         }
         if header.source_cluster != self.source_cluster {
             let (was, is) = (&header.source_cluster, &self.source_cluster);
@@ -104,7 +109,10 @@ pub const LEDGER_CONFIGS: [(&str, &str); 4] = [
 ];
 
 /// Checks the ledger topic's configs in effect.
-pub fn check_ledger_configs(topic: &str, in_effect: &BTreeMap<String, String>) -> Result<(), Error> {
+pub fn check_ledger_configs(
+    topic: &str,
+    in_effect: &BTreeMap<String, String>,
+) -> Result<(), Error> {
     for (name, wanted) in LEDGER_CONFIGS {
         let is = in_effect.get(name).map_or("not told", String::as_str);
         if is != wanted {

@@ -107,7 +107,9 @@ impl Look {
             }
         }
         let exists = |at: &&TopicPartition| {
-            counts.get(&at.topic).is_some_and(|n| usize::try_from(at.partition).is_ok_and(|p| p < *n))
+            counts
+                .get(&at.topic)
+                .is_some_and(|n| usize::try_from(at.partition).is_ok_and(|p| p < *n))
         };
         let there: Vec<TopicPartition> = partitions.iter().filter(exists).cloned().collect();
         let mut log_start = Offsets::new();

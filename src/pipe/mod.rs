@@ -28,12 +28,13 @@ pub mod worker;
 
 use std::sync::Arc;
 
-use crate::error::Result;
+use crate::error::{Kind, Result};
 use crate::pipe::clusters::Clusters;
 use crate::pipe::preflight::{preflight, prepare};
 use crate::pipe::shared::Shared;
 use crate::pipe::supervisor::{Outcome, bucket, supervise};
 use crate::pipe::view::View;
+use crate::pipe::watch::write_refused;
 use crate::pipe::worker::Worker;
 use crate::plan::Plan;
 use crate::report::Board;
@@ -67,7 +68,13 @@ pub fn run(plan: Plan, options: &RunOptions, board: &Board) -> Result<Ran> {
     board.wait("worker", "both clusters to answer");
     let clusters = Clusters::connect(&plan)?;
     board.wait("worker", "the look at both clusters before anything is written");
-    let looked = preflight(&plan, &clusters)?;
+    let looked = preflight(&plan, &clusters).inspect_err(|error| {
+        if matches!(error.kind, Kind::Refused(_))
+            && let Err(unwritten) = write_refused(&clusters, &worker.name, error)
+        {
+            tracing::warn!(%unwritten, "the refusal could not be written into the ledger");
+        }
+    })?;
     for warning in &looked.warnings {
         tracing::warn!("{warning}");
     }

@@ -98,8 +98,24 @@ fn look(plan: &Plan, clusters: &Clusters, ledger: Option<&TopicInfo>) -> Result<
             }
         }
     };
+    fence_in_scope(&pairs, &seen)?;
     refusals(plan, clusters, &pairs, &seen)?;
     Ok(Preflight { scope: Scope { pairs, lanes }, to_create, bound, ledger: seen, warnings })
+}
+
+/// An open fence is finished before anything else: a partition of it that is not copied any more
+/// would keep the run from ever being done.
+fn fence_in_scope(pairs: &[Pair], seen: &LedgerSeen) -> Result<()> {
+    let Some(fence) = seen.control.open_fence() else { return Ok(()) };
+    let scope: BTreeSet<&TopicPartition> = pairs.iter().map(|pair| &pair.source).collect();
+    match fence.iter().find(|(at, _)| !scope.contains(at)) {
+        None => Ok(()),
+        Some((at, _)) => Err(Error::refused(
+            "bound-field-changed",
+            format!("the open fence names {at}, which the plan or the source no longer has"),
+        )
+        .hint("run with the topics that the run was begun with until it is done, then change the plan")),
+    }
 }
 
 fn cores() -> usize {

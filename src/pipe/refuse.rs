@@ -146,10 +146,9 @@ fn judge_unbound(facts: &Facts) -> Result<Verdict, Refusal> {
         return Err(Refusal::SourceTopicGone);
     }
     match &facts.target_facts {
-        Some(target) if target.log_start != target.log_end => Err(Refusal::TargetNotEmpty {
-            log_start: target.log_start,
-            log_end: target.log_end,
-        }),
+        Some(target) if target.log_start != target.log_end => {
+            Err(Refusal::TargetNotEmpty { log_start: target.log_start, log_end: target.log_end })
+        }
         _ => Ok(Verdict::Bind),
     }
 }
@@ -231,7 +230,10 @@ impl Refusal {
             ),
             Self::TargetTopicGone => Error::refused(
                 "target-lost-records",
-                format!("target topic `{}` is gone, but the ledger says it was written", target.topic),
+                format!(
+                    "target topic `{}` is gone, but the ledger says it was written",
+                    target.topic
+                ),
             )
             .hint(
                 "find out who deleted it; to copy it again from the start, use a new plan name \
@@ -269,7 +271,10 @@ impl Refusal {
             ),
             Self::SourceTopicGone => Error::refused(
                 "source-not-same-log",
-                format!("source topic `{}` is gone, but the plan or the ledger needs it", source.topic),
+                format!(
+                    "source topic `{}` is gone, but the plan or the ledger needs it",
+                    source.topic
+                ),
             )
             .hint("if it was deleted on purpose, take it out of the plan with `topics.exclude`"),
             Self::NotSameLog { why } => Error::refused(
@@ -398,7 +403,8 @@ mod tests {
 
     #[test]
     fn expired_records_are_refused_unless_nothing_was_carried_or_the_plan_accepts_them() {
-        let expire = |s: &mut SourceFacts| (s.log_start, s.at_anchor) = (110, AtAnchor::NotReadable);
+        let expire =
+            |s: &mut SourceFacts| (s.log_start, s.at_anchor) = (110, AtAnchor::NotReadable);
         assert_eq!(source(expire), Err(Refusal::Expired { next: 100, log_start: 110 }));
         let mut accepted = facts();
         expire(accepted.source_facts.as_mut().unwrap());

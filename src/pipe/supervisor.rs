@@ -190,9 +190,10 @@ impl Supervisor {
     }
 
     fn fail(&mut self, error: Error) {
-        if let Kind::Refused(word) = error.kind
+        if matches!(error.kind, Kind::Refused(_))
             && self.ending.is_none()
-            && let Err(unwritten) = write_refused(&self.shared, word, &error)
+            && let Err(unwritten) =
+                write_refused(&self.shared.clusters, &self.shared.worker, &error)
         {
             tracing::warn!(%unwritten, "the refusal could not be written into the ledger");
         }
@@ -327,7 +328,8 @@ impl Supervisor {
     }
 
     fn share_rate(&self, owned: u32) {
-        let (Some(bucket), Some(rate)) = (&self.shared.bucket, self.shared.plan.run.max_rate) else {
+        let (Some(bucket), Some(rate)) = (&self.shared.bucket, self.shared.plan.run.max_rate)
+        else {
             return;
         };
         let mut bucket = bucket.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -382,11 +384,8 @@ fn run_lane(
     let plan = &shared.plan;
     let memory = usize::try_from(plan.run.memory).unwrap_or(usize::MAX) / lanes_here;
     let reader = ReaderTuning::for_share(memory, plan.run.max_rate);
-    let writer = WriterTuning::for_share(
-        memory,
-        TRANSACTION_TIMEOUT,
-        retry_backoff(shared.round_trip),
-    );
+    let writer =
+        WriterTuning::for_share(memory, TRANSACTION_TIMEOUT, retry_backoff(shared.round_trip));
     let source = match SourceReader::open(&shared.clusters.source, &plan.group(), reader) {
         Ok(source) => source,
         Err(error) => return LaneEnd::Failed(error.into()),

@@ -63,10 +63,14 @@ impl View {
         self.seen().control.fences().nth(self.done_before).is_some_and(|(_, done)| done.is_some())
     }
 
-    /// A refusal that another worker wrote since this one began.
+    /// A refusal that another worker wrote since this one began. One of a worker that was started with
+    /// another plan is that worker's own affair: it must not stop those that run well.
     pub fn refused(&self) -> Option<Refused> {
         let seen = self.seen();
-        let since = seen.control.refused.iter().find(|(offset, _)| *offset >= self.began_at);
+        let ours = |(offset, refused): &&(i64, Refused)| {
+            *offset >= self.began_at && refused.word != "bound-field-changed"
+        };
+        let since = seen.control.refused.iter().find(ours);
         since.map(|(_, refused)| refused.clone())
     }
 

@@ -5,9 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::cluster::{At, ClusterError, ControlWriter};
+use crate::cluster::{At, ControlWriter};
 use crate::error::{Error, Result};
-use crate::ledger::{Done, Entry, Fence, Header, MAX_PART_BYTES, PlanChange, Refused, Role, encode};
+use crate::ledger::{
+    Done, Entry, Fence, Header, MAX_PART_BYTES, PlanChange, Refused, Role, encode,
+};
+use crate::pipe::clusters::Clusters;
 use crate::pipe::shared::{Shared, now_ms};
 
 /// How often the ledger's ends are asked for.
@@ -24,12 +27,7 @@ pub struct Duty {
 
 /// Follows the ledger until told to end. `news` is called after every change, `failed` when the
 /// ledger cannot be trusted or the control work cannot be done.
-pub fn watch(
-    shared: &Shared,
-    duty: &Duty,
-    news: &dyn Fn(),
-    failed: &dyn Fn(Error),
-) {
+pub fn watch(shared: &Shared, duty: &Duty, news: &dyn Fn(), failed: &dyn Fn(Error)) {
     let mut read_to = vec![0; shared.bound.lanes as usize + 1];
     let mut writer = None;
     while !duty.end.load(Ordering::Relaxed) {
@@ -93,8 +91,7 @@ fn control_work(shared: &Shared, writer: &mut Option<ControlWriter>) -> Result<(
         return append(shared, writer, &[Entry::Header(control_header(shared))]);
     }
     if !plan_known {
-        let change =
-            PlanChange { at: now_ms(), changes: Vec::new(), hash: shared.plan.hash() };
+        let change = PlanChange { at: now_ms(), changes: Vec::new(), hash: shared.plan.hash() };
         return append(shared, writer, &[Entry::Plan(change)]);
     }
     if shared.tail {
@@ -147,11 +144,7 @@ fn done(shared: &Shared, fence: &Fence) -> Done {
     Done { fence, at: now_ms(), worker, records, bytes }
 }
 
-fn append(
-    shared: &Shared,
-    writer: &mut Option<ControlWriter>,
-    entries: &[Entry],
-) -> Result<()> {
+fn append(shared: &Shared, writer: &mut Option<ControlWriter>, entries: &[Entry]) -> Result<()> {
     let partition = shared.clusters.ledger.partition(shared.scope.control());
     for entry in entries {
         let open = match writer.take() {
@@ -167,18 +160,24 @@ fn append(
 
 /// Writes into the control partition that a run was refused, so that all workers end with its code.
 /// Before there is a ledger nothing is written.
-pub fn write_refused(shared: &Shared, word: &str, error: &Error) -> Result<(), ClusterError> {
-    if shared.view.seen().control.header.is_none() {
+pub fn write_refused(clusters: &Clusters, worker: &str, error: &Error) -> Result<()> {
+    let ledger = clusters.ledger.topic();
+    let topic = clusters.target_admin.describe(&[ledger])?.remove(ledger).flatten();
+    let Some(partitions) = topic.and_then(|topic| u32::try_from(topic.partitions).ok()) else {
+        return Ok(());
+    };
+    let control = partitions.saturating_sub(1);
+    if partitions < 2 || clusters.ledger.ends(control)?.log_end == 0 {
         return Ok(());
     }
-    let partition = shared.clusters.ledger.partition(shared.scope.control());
     let entry = Entry::Refused(Refused {
-        word: word.to_owned(),
+        word: error.word().to_owned(),
         what: error.what.clone(),
         at: now_ms(),
-        worker: shared.worker.clone(),
+        worker: worker.to_owned(),
     });
-    ControlWriter::open(&shared.clusters.target)?.append(&partition, &encode(&entry))?;
+    let partition = clusters.ledger.partition(control);
+    ControlWriter::open(&clusters.target)?.append(&partition, &encode(&entry))?;
     Ok(())
 }
 

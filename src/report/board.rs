@@ -101,7 +101,14 @@ impl Board {
     }
 
     /// Counts what a committed transaction moved of one partition.
-    pub fn moved(&self, partition: &TopicPartition, position: i64, records: u64, bytes: u64, untimed: u64) {
+    pub fn moved(
+        &self,
+        partition: &TopicPartition,
+        position: i64,
+        records: u64,
+        bytes: u64,
+        untimed: u64,
+    ) {
         let mut inner = self.lock();
         let progress = inner.partitions.entry(partition.clone()).or_default();
         progress.position = progress.position.max(position);
@@ -145,7 +152,11 @@ impl Board {
         let mut waits: Vec<Wait> = inner
             .waits
             .iter()
-            .map(|(who, (what, since))| Wait { who: who.clone(), what: what.clone(), since: *since })
+            .map(|(who, (what, since))| Wait {
+                who: who.clone(),
+                what: what.clone(),
+                since: *since,
+            })
             .collect();
         waits.sort_by_key(|wait| wait.since);
         Snapshot {
@@ -221,8 +232,14 @@ mod tests {
             board.moved(&at, 40, 0, 0, 0);
         }
         let topic = board.snapshot().topics()["orders"];
-        let both =
-            Progress { began: 20, position: 120, end: 200, records: 100, bytes: 10_000, untimed: 2 };
+        let both = Progress {
+            began: 20,
+            position: 120,
+            end: 200,
+            records: 100,
+            bytes: 10_000,
+            untimed: 2,
+        };
         assert_eq!(topic, both);
         assert_eq!(board.snapshot().total(), both);
     }

@@ -141,9 +141,7 @@ where
                 );
                 Ok(())
             }
-            GroupSays::Ahead(what) => {
-                Err(Halt::Person(group_ahead(&shared.plan.group(), &what)))
-            }
+            GroupSays::Ahead(what) => Err(Halt::Person(group_ahead(&shared.plan.group(), &what))),
         }
     }
 
@@ -264,9 +262,9 @@ where
                 .map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX)),
         };
         let asked = std::slice::from_ref(&facts.source);
-        let mut answer =
-            self.shared.clusters.source_admin.offsets(asked, At::Timestamp(at))?;
-        let found = answer.remove(&facts.source).expect("an answer for each partition asked for")?;
+        let mut answer = self.shared.clusters.source_admin.offsets(asked, At::Timestamp(at))?;
+        let found =
+            answer.remove(&facts.source).expect("an answer for each partition asked for")?;
         Ok(found.offset.max(log_start))
     }
 

@@ -51,9 +51,9 @@ where
             self.pairs.iter().map(|pair| pair.source.clone()).collect();
         let partitions = {
             let delivered = self.target.delivered()?;
-            moving.carry(&names, delivered).map_err(|what| {
-                ClusterError::new(Side::Target, Class::Abort, what)
-            })?
+            moving
+                .carry(&names, delivered)
+                .map_err(|what| ClusterError::new(Side::Target, Class::Abort, what))?
         };
         self.check_ids(&ids.wait(IDS_PATIENCE)?, &touched)?;
         for part in &partitions {
@@ -82,13 +82,7 @@ where
         let moved: Vec<TopicPartition> = touched.iter().map(|&n| names[n].clone()).collect();
         self.seal(entries, &moved)?;
         for part in &carry.partitions {
-            self.shared.board.moved(
-                &part.at(),
-                part.next,
-                part.written,
-                part.bytes,
-                part.untimed,
-            );
+            self.shared.board.moved(&part.at(), part.next, part.written, part.bytes, part.untimed);
         }
         self.shared.board.transaction();
         if self.one_by_one {

@@ -220,7 +220,8 @@ where
             self.say(format!("open transactions on source {names}"));
             return Ok(());
         }
-        let topic = &self.pairs[course.blocked.iter().position(Option::is_some).unwrap_or(0)].source;
+        let topic =
+            &self.pairs[course.blocked.iter().position(Option::is_some).unwrap_or(0)].source;
         Err(Halt::Person(
             Error::cluster(
                 Side::Source,
@@ -266,9 +267,8 @@ where
     /// Commits what is open and every position that ran ahead over control and aborted records, so
     /// that the ledger shows where the lane stands; a snapshot makes the next start quick.
     fn conclude(&mut self, mut course: Course) -> Result<(), Halt> {
-        let ahead: Vec<usize> = (0..self.pairs.len())
-            .filter(|&n| self.positions[n] > course.committed[n])
-            .collect();
+        let ahead: Vec<usize> =
+            (0..self.pairs.len()).filter(|&n| self.positions[n] > course.committed[n]).collect();
         if ahead.is_empty() && course.open.is_none() {
             return Ok(());
         }
