@@ -18,3 +18,4 @@ pub mod error;
 pub mod pipe;
 pub mod plan;
 pub mod record;
+pub mod report;
