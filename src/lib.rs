@@ -14,7 +14,9 @@
 //! - [`error`]: which side, what, what to do next, and the exit code.
 
 pub mod cluster;
+pub mod digest;
 pub mod error;
+pub mod ledger;
 pub mod pipe;
 pub mod plan;
 pub mod record;
