@@ -50,7 +50,7 @@ Stdout is data, stderr is talk. With --json an error is an object on stdout as w
 const INIT_EXAMPLES: &str = "\
 Examples:
   onceover init --source old:9092 --target new:9092
-  onceover init --source old-1:9092,old-2:9092 --target new:9092 --name orders-eu --out orders-eu.toml
+  onceover init --source old-1:9092,old-2:9092 --target new:9092 --name orders-eu >orders-eu.toml
 
 It reads which topics there are; neither cluster is changed.";
 
@@ -115,8 +115,15 @@ pub struct Common {
     pub json: bool,
 
     /// Form of the log on stderr
-    #[arg(long, global = true, value_enum, value_name = "FORMAT", default_value_t, hide_possible_values = true,
-          help = "Form of the log on stderr: text or json")]
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "FORMAT",
+        default_value_t,
+        hide_possible_values = true,
+        help = "Form of the log on stderr: text or json"
+    )]
     pub log_format: LogFormat,
 
     /// Say more: -v debug, -vv trace, -vvv the libraries too
@@ -172,8 +179,8 @@ pub struct RunArgs {
     #[arg(long)]
     pub tail: bool,
 
-    /// Name of this worker, for all lanes it owns: one that is restarted under its name has them back at
-    /// once; a second one takes them over [default: machine, host and a slot number]
+    /// Name of this worker: one restarted under it has its lanes back at once, a second one takes them
+    /// over [default: machine, host and a slot number]
     #[arg(long, value_name = "NAME", value_parser = worker_name)]
     pub worker: Option<String>,
 }
@@ -221,25 +228,22 @@ pub fn wants_json(args: &[OsString]) -> bool {
     args.iter().skip(1).take_while(|arg| *arg != "--").any(|arg| arg == "--json")
 }
 
-/// The page `docs/cli.md`: `--help` of onceover and of each verb.
+/// The page `docs/cli.md`: what `--help` prints, for onceover and for each verb.
 pub fn docs() -> String {
     let mut page = String::from(
-        "# Command line\n\nWritten by `cargo test`: `ONCEOVER_BLESS=1 cargo test --lib cli`, from what \
-         `--help` prints.\n",
+        "# Command line\n\nWritten from what `--help` prints: `ONCEOVER_BLESS=1 cargo test --lib cli`.\n",
     );
-    let mut command = Cli::command().term_width(100);
-    command.build();
-    let mut add = |heading: &str, command: &mut clap::Command| {
-        let help = command.render_long_help().to_string();
-        let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
-        page += &format!("\n## `{heading}`\n\n```text\n{}\n```\n", lines.join("\n").trim_end());
-    };
-    add("onceover", &mut command);
-    let verbs: Vec<String> = command.get_subcommands().map(|verb| verb.get_name().to_owned()).collect();
-    for verb in verbs {
-        if let Some(found) = command.find_subcommand_mut(&verb) {
-            let mut found = found.clone().term_width(100);
-            add(&format!("onceover {verb}"), &mut found);
+    let verbs = Cli::command();
+    let verbs = verbs.get_subcommands().map(|verb| Some(verb.get_name()));
+    for verb in std::iter::once(None).chain(verbs) {
+        let line: Vec<&str> = std::iter::once("onceover").chain(verb).collect();
+        let args = line.iter().copied().chain(["--help"]);
+        // Clap shows help by way of an error.
+        if let Err(help) = Cli::command().term_width(100).try_get_matches_from(args) {
+            let help = help.render().to_string();
+            let help: Vec<&str> = help.lines().map(str::trim_end).collect();
+            let (heading, help) = (line.join(" "), help.join("\n"));
+            page += &format!("\n## `{heading}`\n\n```text\n{}\n```\n", help.trim_end());
         }
     }
     page
@@ -328,7 +332,8 @@ mod tests {
             Error::stopped(2, ""),
             Error::stopped(15, ""),
         ];
-        let expected: Vec<u8> = [0].into_iter().chain(errors.iter().map(Error::exit_code)).collect();
+        let expected: Vec<u8> =
+            [0].into_iter().chain(errors.iter().map(Error::exit_code)).collect();
         assert_eq!(listed, expected);
     }
 

@@ -13,6 +13,7 @@
 //! - [`digest`] and [`record`]: what a record is, and the number that stands for it.
 //! - [`error`]: which side, what, what to do next, and the exit code.
 
+pub mod cli;
 pub mod cluster;
 pub mod digest;
 pub mod error;
@@ -21,3 +22,5 @@ pub mod pipe;
 pub mod plan;
 pub mod record;
 pub mod report;
+pub mod verbs;
+mod wired;

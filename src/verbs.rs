@@ -9,9 +9,10 @@ use serde_json::json;
 
 use crate::cli::{Cli, Common, InitArgs, RunArgs, StatusArgs, Verb};
 use crate::error::{Error, Result};
-use crate::report::ledger_print::{Message, json_line, text_line};
-use crate::report::out::{Reader, SCHEMA, print};
-use crate::report::{Aim, Board, ProgressMode, Reporter, Screen, Status, Summary};
+use crate::report::ledger_print::{json_line, text_line};
+use crate::report::out::{Reader, SCHEMA, print, print_result};
+use crate::report::{Aim, Board, ProgressMode, Reporter, Screen};
+use crate::wired;
 
 /// Does what was typed; the exit code of what ended without an error.
 ///
@@ -73,24 +74,23 @@ fn run(args: &RunArgs, common: &Common, screen: &Screen) -> Result<u8> {
     // The bars go before anything else is said.
     reporter.finish();
     let summary = done?;
-    let text =
-        if common.json { summary.to_json().to_string() } else { summary.render_text() };
-    print(&screen.redact(&text))?;
+    print_result(screen, common.json, || summary.to_json(), || summary.render_text())?;
     Ok(summary.exit_code())
 }
 
 fn status(args: &StatusArgs, common: &Common, screen: &Screen) -> Result<u8> {
     let plan = wired::load(&args.plan, screen)?;
     let status = wired::status(&plan)?;
-    print(&if common.json { status.to_json().to_string() } else { status.render_text() })?;
+    print_result(screen, common.json, || status.to_json(), || status.render_text())?;
     Ok(0)
 }
 
 fn ledger(args: &StatusArgs, common: &Common, screen: &Screen) -> Result<u8> {
     let plan = wired::load(&args.plan, screen)?;
     wired::each_ledger_message(&plan, &mut |message| {
-        let line = if common.json { json_line(message) } else { text_line(message) };
-        Ok(match print(&line)? {
+        let printed =
+            print_result(screen, common.json, || json_line(message), || text_line(message))?;
+        Ok(match printed {
             Reader::There => ControlFlow::Continue(()),
             Reader::Gone => ControlFlow::Break(()),
         })

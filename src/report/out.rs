@@ -38,6 +38,16 @@ fn print_to(out: &mut impl Write, text: &str) -> Result<Reader> {
     }
 }
 
+/// Prints a result for a program or for a person, without the plan's secrets.
+pub fn print_result(
+    screen: &Screen,
+    json: bool,
+    object: impl FnOnce() -> serde_json::Value,
+    text: impl FnOnce() -> String,
+) -> Result<Reader> {
+    print(&if json { screen.redact_json(object()).to_string() } else { screen.redact(&text()) })
+}
+
 /// The JSON object of an error.
 pub fn error_json(error: &Error) -> serde_json::Value {
     json!({
@@ -55,7 +65,7 @@ pub fn error_json(error: &Error) -> serde_json::Value {
 
 /// Tells the user: text on stderr; with `json` an object on stdout beside it.
 pub fn tell_error(screen: &Screen, error: &Error, json: bool) {
-    screen.say(&format!("error: {error}"));
+    screen.say_error(error);
     if json {
         // Nobody is left to be told that the telling failed.
         let _ = print(&screen.redact_json(error_json(error)).to_string());

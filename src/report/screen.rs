@@ -4,19 +4,22 @@
 use std::fmt;
 use std::io::{self, Write};
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::SystemTime;
 
 use indicatif::{MultiProgress, ProgressDrawTarget};
+use serde_json::json;
 use tracing_subscriber::fmt::MakeWriter;
+
+use crate::error::Error;
 
 type Redactor = Box<dyn Fn(&str) -> String + Send + Sync>;
 
-/// How lines that go through [`MakeWriter`] are coded.
+/// How lines that go through [`MakeWriter`] are coded: for people, or as a JSON object a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub enum LogFormat {
-    /// A line for people.
+    // No doc comments here: clap would spread its help over many lines to show them.
     #[default]
     Text,
-    /// A JSON object a line.
     Json,
 }
 
@@ -60,16 +63,15 @@ impl Screen {
         slot.as_ref().map_or_else(|| text.to_owned(), |redactor| redactor(text))
     }
 
-    /// All texts of `value`, names of fields too, without the plan's secrets.
+    /// All texts of `value` without the plan's secrets. Names of fields are ours and stay.
     pub fn redact_json(&self, value: serde_json::Value) -> serde_json::Value {
         use serde_json::Value;
         match value {
             Value::String(text) => Value::String(self.redact(&text)),
             Value::Array(items) => items.into_iter().map(|item| self.redact_json(item)).collect(),
-            Value::Object(fields) => fields
-                .into_iter()
-                .map(|(name, value)| (self.redact(&name), self.redact_json(value)))
-                .collect(),
+            Value::Object(fields) => {
+                fields.into_iter().map(|(name, value)| (name, self.redact_json(value))).collect()
+            }
             other => other,
         }
     }
@@ -78,6 +80,30 @@ impl Screen {
     /// nobody is left to be told.
     pub fn say(&self, line: &str) {
         self.write(&self.redact(line));
+    }
+
+    /// Writes an error to stderr: in words, or where logs are JSON as a line like theirs.
+    pub fn say_error(&self, error: &Error) {
+        self.write(&self.error_line(error));
+    }
+
+    /// An error as [`say_error`](Screen::say_error) writes it, redacted.
+    pub(super) fn error_line(&self, error: &Error) -> String {
+        match self.format {
+            LogFormat::Text => self.redact(&format!("error: {error}")),
+            LogFormat::Json => self
+                .redact_json(json!({
+                    "timestamp": humantime::format_rfc3339_micros(SystemTime::now()).to_string(),
+                    "level": "ERROR",
+                    "message": error.what,
+                    "kind": error.word(),
+                    "side": error.side().map(|side| side.to_string()),
+                    "hint": error.hint,
+                    "exit": error.exit_code(),
+                    "target": "onceover",
+                }))
+                .to_string(),
+        }
     }
 
     fn write(&self, line: &str) {
@@ -149,8 +175,6 @@ impl<'a> MakeWriter<'a> for Screen {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn screen(format: LogFormat) -> Screen {
@@ -172,10 +196,20 @@ mod tests {
 
     #[test]
     fn a_secret_that_json_escapes_is_taken_out_of_json_lines_and_their_order_stays() {
-        let line = json!({"z": "x hunter\"2", "a": [{"hunter\"2": 1}], "n": 7}).to_string();
+        let line = json!({"z": "x hunter\"2", "a": [{"b": "hunter\"2"}], "n": 7}).to_string();
         assert!(line.contains("hunter\\\"2"));
         let redacted = screen(LogFormat::Json).redact_log(&line);
-        assert_eq!(redacted, r#"{"z":"x ***","a":[{"***":1}],"n":7}"#);
+        assert_eq!(redacted, r#"{"z":"x ***","a":[{"b":"***"}],"n":7}"#);
+    }
+
+    #[test]
+    fn an_error_is_in_words_or_a_line_like_those_of_the_log() {
+        let error = Error::usage("not hunter\"2").hint("try hunter\"2");
+        assert_eq!(screen(LogFormat::Text).error_line(&error), "error: not ***\nhint: try ***");
+        let line = screen(LogFormat::Json).error_line(&error);
+        let line: serde_json::Value = serde_json::from_str(&line).unwrap();
+        assert_eq!((&line["level"], &line["exit"]), (&json!("ERROR"), &json!(2)));
+        assert_eq!((&line["message"], &line["hint"]), (&json!("not ***"), &json!("try ***")));
     }
 
     #[test]

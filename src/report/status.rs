@@ -168,7 +168,8 @@ impl Status {
             Err(why) => (BTreeMap::new(), Some(why)),
         };
         let lane_count = control.header.as_ref().map(|header| header.lanes);
-        let fenced: BTreeMap<_, _> = latest.map(|(fence, _)| fence.iter().collect()).unwrap_or_default();
+        let fenced: BTreeMap<_, _> =
+            latest.map(|(fence, _)| fence.iter().collect()).unwrap_or_default();
         let known: BTreeSet<&TopicPartition> = lanes
             .iter()
             .flat_map(|lane| lane.partitions.keys())

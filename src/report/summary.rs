@@ -386,7 +386,11 @@ warning: something else
     #[test]
     fn a_run_that_found_nothing_to_do_has_no_table_and_no_division_by_zero() {
         let last = snapshot(Instant::now(), 0, &[]);
-        let text = Summary::new("p", "w", Outcome::CopiedNotProved, &last, str::to_owned).render_text();
-        assert!(text.ends_with("  rate          0 records/s, 0 B/s\n  transactions  0\n"), "{text}");
+        let text =
+            Summary::new("p", "w", Outcome::CopiedNotProved, &last, str::to_owned).render_text();
+        assert!(
+            text.ends_with("  rate          0 records/s, 0 B/s\n  transactions  0\n"),
+            "{text}"
+        );
     }
 }

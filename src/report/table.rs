@@ -43,11 +43,7 @@ mod tests {
         let rows = rows.map(|(a, b, c)| vec![a.to_owned(), b.to_owned(), c.to_owned()]);
         assert_eq!(
             table(&columns, rows),
-            [
-                "  topic   records  note",
-                "  orders    1,234",
-                "  a             5  renamed",
-            ]
+            ["  topic   records  note", "  orders    1,234", "  a             5  renamed",]
         );
     }
 }
