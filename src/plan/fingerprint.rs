@@ -52,6 +52,22 @@ impl Plan {
         self.topics.rename.text()
     }
 
+    /// The start positions as text: bound in the ledger.
+    pub fn start_text(&self) -> String {
+        let mut text = self.topics.start.to_string();
+        for over in &self.topics.overrides {
+            if let Some(start) = over.start {
+                text.push_str(&format!("; {} {start}", patterns(&over.topics)));
+            }
+        }
+        text
+    }
+
+    /// Whether source offsets that were gone before they could be read are recorded, not refused.
+    pub fn accepts_gaps(&self) -> bool {
+        self.run.on_gap == OnGap::Record
+    }
+
     /// Every field in a fixed order. What is not set and has no default is left out.
     pub fn fields(&self) -> Vec<PlanField> {
         let mut list = List(Vec::new());
