@@ -5,7 +5,7 @@
 //! - [`lane`]: the protocol of one lane. [`engine`]: the seam to the client library.
 //! - Pure rules: [`batch`] (when to commit), [`decide`] (what an error means), [`refuse`] (what must
 //!   not be copied), [`bound`] (what the ledger is bound to), [`moving`] (what a transaction becomes),
-//!   [`rate`], [`scope`].
+//!   [`plan_entry`], [`rate`], [`scope`].
 
 pub mod batch;
 pub mod bound;
@@ -15,6 +15,7 @@ pub mod engine;
 pub mod gather;
 pub mod lane;
 pub mod moving;
+pub mod plan_entry;
 pub mod preflight;
 pub mod rate;
 pub mod refuse;
