@@ -318,3 +318,7 @@ fn check_header(header: &Header) -> Result<(), String> {
 #[cfg(test)]
 #[path = "replay_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "replay_model.rs"]
+mod model;

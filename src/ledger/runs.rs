@@ -322,7 +322,7 @@ mod tests {
     /// Stretches of constant steps and lone records, as logs have them.
     fn pairs() -> impl Strategy<Value = Vec<(i64, i64)>> {
         let stretch = (1i64..6, 1i64..4, 1usize..12);
-        (0i64..1000, 0i64..1000, prop::collection::vec(stretch, 0..30)).prop_map(
+        (0i64..1000, 0i64..1000, prop::collection::vec(stretch, 0..15)).prop_map(
             |(mut source, mut target, stretches)| {
                 let mut pairs = Vec::new();
                 for (source_step, target_step, count) in stretches {
