@@ -43,7 +43,9 @@ pub fn resolve(text: &str, sources: &Sources<'_>) -> Result<Resolved, String> {
         value.push_str(&rest[..at]);
         rest = &rest[at + 2..];
         let Some(end) = rest.find('}') else {
-            return Err("`${` without its `}`; a `${` that is meant as such is written `$${`".into());
+            return Err(
+                "`${` without its `}`; a `${` that is meant as such is written `$${`".into()
+            );
         };
         let found = lookup(&rest[..end], sources)?;
         value.push_str(&found);

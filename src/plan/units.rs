@@ -137,7 +137,10 @@ mod tests {
             ("", "not a size: expected a whole number and a unit, such as `64MiB`"),
             ("64", "a size without a unit: expected one such as `64MiB`"),
             ("64mib", "unknown unit of a size, did you mean `MiB`?"),
-            ("1.5GiB", "unknown unit of a size: the units are B, KB, KiB, MB, MiB, GB, GiB, TB, TiB"),
+            (
+                "1.5GiB",
+                "unknown unit of a size: the units are B, KB, KiB, MB, MiB, GB, GiB, TB, TiB",
+            ),
             ("99999999999GiB", "a size beyond 16 EiB"),
         ];
         for (text, error) in errors {
