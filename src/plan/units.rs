@@ -182,7 +182,7 @@ mod tests {
 
         #[test]
         fn any_text_is_a_size_or_an_error_without_the_text(text in "[0-9]{0,3}CANARY[a-zA-Z]{0,4}") {
-            for error in [parse_size(&text).err(), parse_rate(&text).err(), parse_duration(&text).err().map(|e| e)] {
+            for error in [parse_size(&text).err(), parse_rate(&text).err(), parse_duration(&text).err()] {
                 prop_assert!(error.is_some_and(|error| !error.contains("CANARY")));
             }
         }
