@@ -1,1 +1,5 @@
 //! The one integration test binary.
+
+mod brokers;
+mod brokers_test;
+mod oracle_test;
