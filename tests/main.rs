@@ -3,3 +3,5 @@
 mod brokers;
 mod brokers_test;
 mod cli;
+mod oracle_test;
+mod pipe;
