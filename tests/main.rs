@@ -2,4 +2,5 @@
 
 mod brokers;
 mod brokers_test;
+mod cluster;
 mod oracle_test;
