@@ -65,9 +65,8 @@ pub fn status(plan: &Plan) -> Result<Status> {
     if let Some((ledger, partitions)) = open_ledger(plan)? {
         for (number, until) in (0..partitions).zip(ledger.last_stable(partitions)?) {
             if number + 1 == partitions {
-                ledger.entries(number, 0, until, &mut |offset, entry| {
-                    control.apply(offset, entry)
-                })?;
+                ledger
+                    .entries(number, 0, until, &mut |offset, entry| control.apply(offset, entry))?;
             } else {
                 lanes.push(ledger.lane(number, until)?);
             }

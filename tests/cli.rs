@@ -84,7 +84,9 @@ fn a_log_filter_that_cannot_be_read_is_a_usage_error() {
 
 #[test]
 fn streams_that_nobody_reads_do_not_change_the_exit_code() {
-    for (args, code) in [(&["--help"][..], 0), (&["--json", "rum"], 2), (&["run", "no-such-plan"], 2)] {
+    for (args, code) in
+        [(&["--help"][..], 0), (&["--json", "rum"], 2), (&["run", "no-such-plan"], 2)]
+    {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let status = onceover(args)

@@ -90,8 +90,7 @@ pub fn run(plan: Plan, options: &RunOptions, board: &Board) -> Result<Ran> {
     board.go_on("worker");
     let round_trip = clusters.target_admin.round_trip()?;
     let pairs = looked.scope.pairs.iter();
-    let names =
-        pairs.map(|p| (p.source.topic.to_string(), p.target.topic.to_string())).collect();
+    let names = pairs.map(|p| (p.source.topic.to_string(), p.target.topic.to_string())).collect();
     let shared = Arc::new(Shared {
         view: View::new(looked.ledger.lanes, looked.ledger.control),
         board: board.clone(),

@@ -74,8 +74,7 @@ mod tests {
             .iter()
             .map(|c| format!("{} {:?} {:?}", c.field, c.before.as_deref(), c.after.as_deref()))
             .collect();
-        let expected =
-            [r#"b Some("2") Some("5")"#, r#"d None Some("4")"#, r#"c Some("3") None"#];
+        let expected = [r#"b Some("2") Some("5")"#, r#"d None Some("4")"#, r#"c Some("3") None"#];
         assert_eq!(text, expected);
 
         let back = plan_entry([&one, &two].into_iter(), &first, "h1", 2).unwrap();

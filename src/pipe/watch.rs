@@ -7,9 +7,7 @@ use std::time::Duration;
 
 use crate::cluster::{At, ControlWriter};
 use crate::error::{Error, Result};
-use crate::ledger::{
-    Done, Entry, Fence, Header, MAX_PART_BYTES, Refused, Role, encode,
-};
+use crate::ledger::{Done, Entry, Fence, Header, MAX_PART_BYTES, Refused, Role, encode};
 use crate::pipe::clusters::Clusters;
 use crate::pipe::plan_entry::plan_entry;
 use crate::pipe::shared::{Shared, now_ms};

@@ -93,13 +93,13 @@ impl Status {
         }
         let untimed: u64 = self.partitions.iter().map(|line| line.untimed).sum();
         if untimed > 0 {
-            let value = format!("{}: the target shows the time of the copy", counted(untimed, "record"));
+            let value =
+                format!("{}: the target shows the time of the copy", counted(untimed, "record"));
             facts.push(("untimed", value));
         }
         let gone: u64 = self.partitions.iter().map(|line| line.gone).sum();
         if gone > 0 {
-            let value =
-                format!("{} gone before they were copied", counted(gone, "source offset"));
+            let value = format!("{} gone before they were copied", counted(gone, "source offset"));
             facts.push(("gone", value));
         }
         facts

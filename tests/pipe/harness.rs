@@ -140,11 +140,8 @@ pub struct Process {
 
 impl Process {
     fn start(mut command: Command) -> Process {
-        let mut child = command
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("onceover starts");
+        let mut child =
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("onceover starts");
         let stderr = child.stderr.take().expect("piped");
         let mut stdout = child.stdout.take().expect("piped");
         let (sender, lines) = channel();

@@ -14,9 +14,8 @@ fn a_topic_arrives_complete_and_a_second_run_copies_what_came_since() -> Result<
     let migration = Migration::new("moves", "topics.include = [\"moves-orders\"]");
     let first = migration.run(&["--json"]).expect(0);
     assert_eq!(first.json()["result"], "copied-not-proved");
-    let same = |oracle: &crate::brokers::Oracle| {
-        oracle.digest("moves-orders", Isolation::ReadCommitted)
-    };
+    let same =
+        |oracle: &crate::brokers::Oracle| oracle.digest("moves-orders", Isolation::ReadCommitted);
     assert_eq!(same(source)?, same(target)?);
 
     source.produce_numbered(&Numbered::new("moves-orders", 6, 5_000), &Writing::default())?;

@@ -60,6 +60,8 @@ pub struct TransactionalWriter {
     lane: i32,
     producer: Option<Producer>,
     deliveries: Deliveries,
+    /// Between begin and the end of a transaction: only then is there something to abort.
+    open: bool,
 }
 
 impl TransactionalWriter {
@@ -80,6 +82,7 @@ impl TransactionalWriter {
             lane,
             producer: None,
             deliveries: Deliveries::default(),
+            open: false,
         }
     }
 
@@ -180,6 +183,7 @@ impl Target for TransactionalWriter {
             old.end();
         }
         self.deliveries.clear();
+        self.open = false;
         if !self.membership.owns(self.lane) {
             return Err(self.not_a_member());
         }
@@ -199,7 +203,9 @@ impl Target for TransactionalWriter {
         self.take_reports(Duration::ZERO);
         self.deliveries.clear();
         let begun = self.producer()?.begin_transaction();
-        begun.map_err(|fault| self.error(Call::Produce, "cannot begin a transaction", fault))
+        begun.map_err(|fault| self.error(Call::Produce, "cannot begin a transaction", fault))?;
+        self.open = true;
+        Ok(())
     }
 
     fn write(
@@ -289,10 +295,16 @@ impl Target for TransactionalWriter {
 
     fn commit(&mut self) -> Result<(), ClusterError> {
         let committed = self.producer()?.commit_transaction();
-        committed.map_err(|fault| self.error(Call::Commit, "cannot commit the transaction", fault))
+        committed
+            .map_err(|fault| self.error(Call::Commit, "cannot commit the transaction", fault))?;
+        self.open = false;
+        Ok(())
     }
 
     fn abort(&mut self) -> Result<(), ClusterError> {
+        if !std::mem::take(&mut self.open) {
+            return Ok(());
+        }
         // The client's own abort flushes without serving reports: queued records would use up its
         // whole time-out (measured). So everything goes first.
         self.producer()?.purge();
