@@ -21,6 +21,8 @@ pub(crate) struct Described {
     pub id: Option<String>,
     /// How many partitions.
     pub partitions: usize,
+    /// Replicas of the partition that has the fewest.
+    pub replicas: usize,
     /// Error of this topic.
     pub code: Code,
 }
@@ -79,7 +81,13 @@ unsafe fn description(topic: *const rd::rd_kafka_TopicDescription_t) -> Describe
     let mut partitions = 0;
     // SAFETY: the caller's promise; strings and ids belong to the description.
     unsafe {
-        rd::rd_kafka_TopicDescription_partitions(topic, &raw mut partitions);
+        let first = rd::rd_kafka_TopicDescription_partitions(topic, &raw mut partitions);
+        let replicas = elements(first, partitions).iter().map(|&partition| {
+            let mut count = 0;
+            rd::rd_kafka_TopicPartitionInfo_replicas(partition, &raw mut count);
+            count
+        });
+        let replicas = replicas.min().unwrap_or(0);
         let id = rd::rd_kafka_TopicDescription_topic_id(topic);
         let zero = id.is_null()
             || (rd::rd_kafka_Uuid_most_significant_bits(id) == 0
@@ -90,6 +98,7 @@ unsafe fn description(topic: *const rd::rd_kafka_TopicDescription_t) -> Describe
             name: super::text(rd::rd_kafka_TopicDescription_name(topic)),
             id: (!zero).then(|| super::text(rd::rd_kafka_Uuid_base64str(id))),
             partitions,
+            replicas,
             code,
         }
     }
