@@ -117,6 +117,11 @@ impl Connection {
         }
     }
 
+    fn is_secured(&self) -> bool {
+        let protocol = self.0.properties.get("security.protocol");
+        protocol.is_some_and(|protocol| !protocol.eq_ignore_ascii_case("plaintext"))
+    }
+
     /// Starts a client: defaults, the plan's properties, then `own` and what every client gets.
     pub(super) fn start(
         &self,
@@ -168,7 +173,13 @@ impl Connection {
                 | Code::RESOLVE
         );
         if silent && let Some(reason) = notices.and_then(Notices::reason) {
-            text = format!("{text} ({reason})");
+            // A listener that wants TLS or SASL just hangs up on a client that offers neither.
+            let guess = if reason.contains("isconnected") && !self.is_secured() {
+                "; it may want TLS or SASL: see `security.protocol`"
+            } else {
+                ""
+            };
+            text = format!("{text} ({reason}{guess})");
         }
         ClusterError::new(self.0.side, classify(call, fault), text)
     }

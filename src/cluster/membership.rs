@@ -85,7 +85,8 @@ impl Membership {
             ("partition.assignment.strategy", "cooperative-sticky".to_owned()),
             // The group notices a dead worker after this time; brokers allow no less than 6 s.
             ("session.timeout.ms", "10000".to_owned()),
-            ("heartbeat.interval.ms", "1000".to_owned()),
+            // A revoke is heard of with the next heartbeat.
+            ("heartbeat.interval.ms", "500".to_owned()),
             // Our thread always polls; a process that is frozen loses its session instead.
             ("max.poll.interval.ms", "86400000".to_owned()),
             ("enable.auto.commit", "false".to_owned()),

@@ -15,6 +15,8 @@ pub(super) struct Deliveries {
     offsets: Vec<i64>,
     /// Where the records came from and go to: the first number of each run, in order.
     runs: Vec<Run>,
+    /// Bytes of what is queued or in flight.
+    bytes: usize,
     /// Reports that brought an offset.
     delivered: usize,
     /// A report without an offset (the broker answered "duplicate sequence").
@@ -32,6 +34,7 @@ struct Run {
 impl Deliveries {
     /// Forgets everything: a new transaction.
     pub(super) fn clear(&mut self) {
+        self.bytes = 0;
         self.offsets.clear();
         self.runs.clear();
         (self.delivered, self.unknown, self.error) = (0, None, None);
@@ -51,14 +54,23 @@ impl Deliveries {
         self.offsets.len()
     }
 
-    /// The next record, with this source offset, is queued.
-    pub(super) fn queued(&mut self, source_offset: i64) {
+    /// The next record, with this source offset and size, is queued.
+    pub(super) fn queued(&mut self, source_offset: i64, bytes: usize) {
         self.offsets.push(source_offset);
+        self.bytes += bytes;
+    }
+
+    /// Whether a record of `more` bytes fits in `limit`. One alone always does, however large.
+    pub(super) fn room_for(&self, more: usize, limit: usize) -> bool {
+        self.bytes == 0 || self.bytes + more <= limit
     }
 
     /// A report.
     pub(super) fn report(&mut self, side: Side, delivery: Delivery) {
         let number = delivery.number;
+        if number != ENTRY {
+            self.bytes = self.bytes.saturating_sub(delivery.bytes);
+        }
         match delivery.outcome {
             Ok(_) if number == ENTRY => {}
             Ok(offset) => {
@@ -138,15 +150,15 @@ mod tests {
     fn three() -> Deliveries {
         let mut deliveries = Deliveries::default();
         deliveries.begin_run(&TopicPartition::new("a", 1), &TopicPartition::new("b", 1));
-        deliveries.queued(100);
-        deliveries.queued(101);
+        deliveries.queued(100, 10);
+        deliveries.queued(101, 10);
         deliveries.begin_run(&TopicPartition::new("a", 2), &TopicPartition::new("b", 2));
-        deliveries.queued(7);
+        deliveries.queued(7, 10);
         deliveries
     }
 
     fn ok(number: usize, offset: i64) -> Delivery {
-        Delivery { number, outcome: Ok(offset) }
+        Delivery { number, bytes: 10, outcome: Ok(offset) }
     }
 
     #[test]
@@ -158,6 +170,16 @@ mod tests {
         }
         assert_eq!(deliveries.next(), 3);
         assert_eq!(deliveries.offsets(Side::Target), Ok(&[30, 31, 40][..]));
+    }
+
+    #[test]
+    fn a_record_larger_than_the_queue_goes_alone() {
+        let mut deliveries = three();
+        assert!(deliveries.room_for(10, 40) && !deliveries.room_for(11, 40));
+        for number in 0..3 {
+            deliveries.report(Side::Target, ok(number, 1));
+        }
+        assert!(deliveries.room_for(100, 40));
     }
 
     #[test]
@@ -173,7 +195,8 @@ mod tests {
     #[test]
     fn the_record_at_fault_is_named_and_outranks_what_follows_from_it() {
         let mut deliveries = three();
-        let failed = |number, code| Delivery { number, outcome: Err(Fault::from_code(code)) };
+        let failed =
+            |number, code| Delivery { number, bytes: 10, outcome: Err(Fault::from_code(code)) };
         deliveries.report(Side::Target, failed(0, Code::PURGE_QUEUE));
         deliveries.report(Side::Target, failed(2, Code::MESSAGE_TOO_LARGE));
         deliveries.report(Side::Target, failed(1, Code::PURGE_QUEUE));
