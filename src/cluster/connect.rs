@@ -97,7 +97,7 @@ impl Connection {
         client: &Client,
         timeout: Duration,
     ) -> Result<Metadata, ClusterError> {
-        let deadline = Instant::now() + timeout;
+        let mut deadline = Instant::now() + timeout;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             let fault = match client.metadata(false, left.min(Duration::from_millis(300))) {
@@ -109,6 +109,10 @@ impl Connection {
             if let Some((_, text)) = errors.iter().find(|(code, _)| refused(*code)) {
                 let what = format!("`{}` refuses the connection: {text}", self.0.bootstrap);
                 return Err(ClusterError::new(self.0.side, Class::Final, what));
+            }
+            // A broker that is starting may hang up in a handshake; one that speaks no TLS always does.
+            if errors.iter().any(|(_, text)| text.contains("SSL handshake failed")) {
+                deadline = deadline.min(Instant::now() + Duration::from_secs(5));
             }
             if Instant::now() >= deadline {
                 let what = format!("no broker at `{}` answered", self.0.bootstrap);
