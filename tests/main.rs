@@ -2,3 +2,4 @@
 
 mod brokers;
 mod brokers_test;
+mod oracle_test;

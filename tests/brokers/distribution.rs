@@ -13,8 +13,17 @@ use std::sync::OnceLock;
 
 const POM: &str = include_str!("pom.xml");
 /// Compiled on this machine, once for each Kafka and each JDK.
-const SOURCES: [(&str, &str); 2] = [
+const SOURCES: [(&str, &str); 11] = [
+    ("Admins.java", include_str!("java/Admins.java")),
+    ("Groups.java", include_str!("java/Groups.java")),
+    ("Hex.java", include_str!("java/Hex.java")),
     ("Node.java", include_str!("java/Node.java")),
+    ("Numbered.java", include_str!("java/Numbered.java")),
+    ("NumberedCheck.java", include_str!("java/NumberedCheck.java")),
+    ("Oracle.java", include_str!("java/Oracle.java")),
+    ("Producers.java", include_str!("java/Producers.java")),
+    ("RawProduce.java", include_str!("java/RawProduce.java")),
+    ("Readers.java", include_str!("java/Readers.java")),
     ("WarmUp.java", include_str!("java/WarmUp.java")),
 ];
 

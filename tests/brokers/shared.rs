@@ -1,12 +1,14 @@
 //! The two clusters that all tests of one binary use. Each test takes topics and plan names of its
 //! own; one that kills brokers or sets broker settings starts a cluster of its own.
 
-use super::{Cluster, Error};
+use super::{Cluster, Error, Oracle};
 use std::sync::OnceLock;
 
 pub struct Clusters {
     pub source: Cluster,
     pub target: Cluster,
+    pub source_oracle: Oracle,
+    pub target_oracle: Oracle,
 }
 
 /// Started side by side at the first call. A static is never dropped: at the end of the process,
@@ -21,7 +23,9 @@ pub fn clusters() -> &'static Clusters {
             let source = scope.spawn(|| Cluster::builder("source").start());
             let target = Cluster::builder("target").start()?;
             let source = source.join().expect("starting a cluster does not panic")?;
-            Ok(Clusters { source, target })
+            let source_oracle = Oracle::start(&source.bootstrap())?;
+            let target_oracle = Oracle::start(&target.bootstrap())?;
+            Ok(Clusters { source, target, source_oracle, target_oracle })
         })
     });
     started.as_ref().unwrap_or_else(|error| panic!("{error}"))

@@ -1,9 +1,6 @@
-import java.util.Map;
-import org.apache.kafka.clients.admin.Admin;
-
 /**
- * Runs a node for a moment, so that the JVM can write down the classes that this needs (class data
- * sharing): later starts take about half the time.
+ * Runs a node and the oracle's operations for a moment, so that the JVM can write down the classes
+ * that they need (class data sharing): later starts take about half the time.
  */
 public final class WarmUp {
     private WarmUp() {}
@@ -15,10 +12,20 @@ public final class WarmUp {
             Thread.sleep(60_000);
             throw new IllegalStateException("no end after 60 s");
         });
-        try (Admin admin = Admin.create(Map.of("bootstrap.servers", args[2]))) {
-            admin.describeCluster().nodes().get();
-        }
+        String numbered = "'topic':'t','partitions':2,'count':20,'value_size':50,'headers':1,'first_timestamp':1";
+        perform(args[2], "'op':'describe_cluster'");
+        perform(args[2], "'op':'create_topic','topic':'t','partitions':2,'configs':{}");
+        perform(args[2], "'op':'produce_numbered','settings':{}," + numbered);
+        perform(args[2], "'op':'produce_numbered','per_tx':10,'settings':{}," + numbered);
+        perform(args[2], "'op':'read','committed':true,'topic':'t'");
+        perform(args[2], "'op':'digest','committed':false,'topic':'t'");
+        perform(args[2], "'op':'snapshot'");
         System.exit(0);
+    }
+
+    private static void perform(String address, String request) throws Exception {
+        String json = "{'bootstrap':'" + address + "','timeout_ms':60000," + request + "}";
+        Oracle.perform(new Oracle.Request(Oracle.JSON.readTree(json.replace('\'', '"'))));
     }
 
     private interface Task {

@@ -1,0 +1,127 @@
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import org.apache.kafka.clients.admin.GroupListing;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.apache.kafka.common.TopicPartition;
+
+/** Consumer groups, and what the brokers know of transactions. */
+final class Groups {
+    static final Map<String, Oracle.Operation> OPERATIONS = Map.of(
+            "list_groups", Groups::listGroups,
+            "group_offsets", request -> offsets(request, request.text("group")),
+            "alter_group_offsets", Groups::alterOffsets,
+            "delete_group_offsets", Groups::deleteOffsets,
+            "delete_group", Groups::deleteGroup,
+            "list_transactions", Groups::listTransactions,
+            "describe_transaction", Groups::describeTransaction,
+            "describe_producers", Groups::describeProducers,
+            "fence", Groups::fence);
+
+    private Groups() {}
+
+    private static Object listGroups(Oracle.Request request) throws Exception {
+        Map<String, Object> answer = new TreeMap<>();
+        for (GroupListing group : Admins.admin(request).listGroups().all().get()) {
+            answer.put(group.groupId(), group.groupState().map(Object::toString).orElse("Unknown"));
+        }
+        return answer;
+    }
+
+    private static List<Object> offsets(Oracle.Request request, String group) throws Exception {
+        Map<TopicPartition, OffsetAndMetadata> offsets =
+                Admins.admin(request).listConsumerGroupOffsets(group).partitionsToOffsetAndMetadata().get();
+        List<Object> answer = new ArrayList<>();
+        offsets.entrySet().stream()
+                .filter(entry -> entry.getValue() != null)
+                .sorted(Comparator.comparing((Map.Entry<TopicPartition, OffsetAndMetadata> e) -> e.getKey().topic())
+                        .thenComparing(e -> e.getKey().partition()))
+                .forEach(entry -> {
+                    Map<String, Object> one = new TreeMap<>();
+                    one.put("topic", entry.getKey().topic());
+                    one.put("partition", entry.getKey().partition());
+                    one.put("offset", entry.getValue().offset());
+                    one.put("leader_epoch", entry.getValue().leaderEpoch().orElse(null));
+                    one.put("metadata", entry.getValue().metadata());
+                    answer.add(one);
+                });
+        return answer;
+    }
+
+    static Map<String, Object> allOffsets(Oracle.Request request) throws Exception {
+        Map<String, Object> answer = new TreeMap<>();
+        for (GroupListing group : Admins.admin(request).listGroups().all().get()) {
+            answer.put(group.groupId(), offsets(request, group.groupId()));
+        }
+        return answer;
+    }
+
+    static Map<TopicPartition, OffsetAndMetadata> offsetsIn(Oracle.Request request) {
+        Map<TopicPartition, OffsetAndMetadata> offsets = new HashMap<>();
+        for (JsonNode offset : request.list("offsets")) {
+            offsets.put(Admins.partition(offset), new OffsetAndMetadata(offset.get("offset").asLong(),
+                    java.util.Optional.empty(), offset.path("metadata").asText("")));
+        }
+        return offsets;
+    }
+
+    private static Object alterOffsets(Oracle.Request request) throws Exception {
+        Admins.admin(request).alterConsumerGroupOffsets(request.text("group"), offsetsIn(request)).all().get();
+        return null;
+    }
+
+    private static Object deleteOffsets(Oracle.Request request) throws Exception {
+        Set<TopicPartition> partitions = new HashSet<>(offsetsIn(request).keySet());
+        Admins.admin(request).deleteConsumerGroupOffsets(request.text("group"), partitions).all().get();
+        return null;
+    }
+
+    private static Object deleteGroup(Oracle.Request request) throws Exception {
+        Admins.admin(request).deleteConsumerGroups(List.of(request.text("group"))).all().get();
+        return null;
+    }
+
+    private static Object listTransactions(Oracle.Request request) throws Exception {
+        Map<String, Object> answer = new TreeMap<>();
+        for (var listing : Admins.admin(request).listTransactions().all().get()) {
+            answer.put(listing.transactionalId(), listing.state().toString());
+        }
+        return answer;
+    }
+
+    private static Object describeTransaction(Oracle.Request request) throws Exception {
+        String id = request.text("transactional_id");
+        var described = Admins.admin(request).describeTransactions(List.of(id)).description(id).get();
+        List<String> partitions = described.topicPartitions().stream().map(Object::toString).sorted().toList();
+        return Map.of("state", described.state().toString(), "producer_id", described.producerId(),
+                "epoch", described.producerEpoch(), "partitions", partitions);
+    }
+
+    private static Object describeProducers(Oracle.Request request) throws Exception {
+        TopicPartition partition = Admins.partition(request.json());
+        var state = Admins.admin(request).describeProducers(List.of(partition)).partitionResult(partition).get();
+        List<Object> answer = new ArrayList<>();
+        for (var producer : state.activeProducers()) {
+            Map<String, Object> one = new TreeMap<>();
+            one.put("producer_id", producer.producerId());
+            one.put("epoch", producer.producerEpoch());
+            one.put("open_since",
+                    producer.currentTransactionStartOffset().isPresent()
+                            ? producer.currentTransactionStartOffset().getAsLong() : null);
+            answer.add(one);
+        }
+        return answer;
+    }
+
+    /** As a newer producer of that transactional id would. */
+    private static Object fence(Oracle.Request request) throws Exception {
+        Admins.admin(request).fenceProducers(List.of(request.text("transactional_id"))).all().get();
+        return null;
+    }
+}
