@@ -14,6 +14,7 @@
 //! - [`error`]: which side, what, what to do next, and the exit code.
 
 pub mod check;
+pub mod cli;
 pub mod cluster;
 pub mod digest;
 pub mod error;
@@ -22,3 +23,5 @@ pub mod pipe;
 pub mod plan;
 pub mod record;
 pub mod report;
+pub mod verbs;
+mod wired;

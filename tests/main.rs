@@ -2,4 +2,5 @@
 
 mod brokers;
 mod brokers_test;
+mod cli;
 mod oracle_test;

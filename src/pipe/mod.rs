@@ -5,7 +5,7 @@
 //! - [`lane`]: the protocol of one lane. [`engine`]: the seam to the client library.
 //! - Pure rules: [`batch`] (when to commit), [`decide`] (what an error means), [`refuse`] (what must
 //!   not be copied), [`bound`] (what the ledger is bound to), [`moving`] (what a transaction becomes),
-//!   [`rate`], [`scope`].
+//!   [`plan_entry`], [`rate`], [`scope`].
 
 pub mod batch;
 pub mod bound;
@@ -15,6 +15,7 @@ pub mod engine;
 pub mod gather;
 pub mod lane;
 pub mod moving;
+pub mod plan_entry;
 pub mod preflight;
 pub mod rate;
 pub mod refuse;
@@ -26,9 +27,11 @@ pub mod view;
 pub mod watch;
 pub mod worker;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::error::{Kind, Result};
+use crate::ledger::Fence;
 use crate::pipe::clusters::Clusters;
 use crate::pipe::preflight::{preflight, prepare};
 use crate::pipe::shared::Shared;
@@ -53,8 +56,12 @@ pub struct RunOptions {
 pub struct Ran {
     /// How it ended.
     pub outcome: Outcome,
-    /// When the fence was taken, in milliseconds since 1970; `None` for a tail.
-    pub fence_at: Option<i64>,
+    /// The fence; `None` for a tail.
+    pub fence: Option<Arc<Fence>>,
+    /// This worker's name.
+    pub worker: String,
+    /// Target topic by source topic.
+    pub names: BTreeMap<String, String>,
     /// Worth saying.
     pub warnings: Vec<String>,
 }
@@ -81,7 +88,10 @@ pub fn run(plan: Plan, options: &RunOptions, board: &Board) -> Result<Ran> {
     board.wait("worker", "the target to create missing topics");
     prepare(&clusters, &looked)?;
     board.go_on("worker");
-    let round_trip = clusters.target_admin.round_trip();
+    let round_trip = clusters.target_admin.round_trip()?;
+    let pairs = looked.scope.pairs.iter();
+    let names =
+        pairs.map(|p| (p.source.topic.to_string(), p.target.topic.to_string())).collect();
     let shared = Arc::new(Shared {
         view: View::new(looked.ledger.lanes, looked.ledger.control),
         board: board.clone(),
@@ -97,7 +107,9 @@ pub fn run(plan: Plan, options: &RunOptions, board: &Board) -> Result<Ran> {
     let outcome = supervise(&shared)?;
     Ok(Ran {
         outcome,
-        fence_at: shared.view.fence().map(|fence| fence.at),
+        fence: shared.view.fence(),
+        worker: worker.name,
+        names,
         warnings: looked.warnings,
     })
 }

@@ -130,7 +130,7 @@ fn topics(plan: &Plan, clusters: &Clusters) -> Result<(Vec<Pair>, Vec<NewTopic>,
     let selection = plan.select(&names)?;
     let targets: BTreeMap<String, TopicInfo> =
         clusters.target_admin.topics()?.into_iter().map(|t| (t.name.clone(), t)).collect();
-    let selected = &selection.selected;
+    let selected = &selection.topics;
     let on_source: Vec<&str> = selected.iter().map(|s| &*s.source).collect();
     let source_configs = clusters.source_admin.configs(&on_source)?;
     let there: Vec<&str> =

@@ -27,8 +27,10 @@ use crate::pipe::watch::{self, Duty, write_refused};
 pub enum Outcome {
     /// Every lane of the plan has reached the fence.
     Copied,
-    /// A tail was stopped by this signal, after a clean commit.
-    TailStopped(i32),
+    /// A one-shot run was stopped by this signal before the fence, after a clean commit.
+    Stopped(i32),
+    /// A tail was stopped by a signal, after a clean commit.
+    TailStopped,
 }
 
 enum Event {
@@ -172,12 +174,8 @@ impl Supervisor {
             return;
         }
         tracing::info!(signal, "stopping: lanes commit what is open (a second signal aborts it)");
-        self.end(if self.shared.tail {
-            Ok(Outcome::TailStopped(signal))
-        } else {
-            Err(Error::stopped(signal, "stopped before the fence, after a clean commit")
-                .hint("run the same command again: it goes on where it stopped"))
-        });
+        let tail = self.shared.tail;
+        self.end(Ok(if tail { Outcome::TailStopped } else { Outcome::Stopped(signal) }));
     }
 
     fn handle(&mut self, event: Event) {

@@ -8,9 +8,10 @@ use std::time::Duration;
 use crate::cluster::{At, ControlWriter};
 use crate::error::{Error, Result};
 use crate::ledger::{
-    Done, Entry, Fence, Header, MAX_PART_BYTES, PlanChange, Refused, Role, encode,
+    Done, Entry, Fence, Header, MAX_PART_BYTES, Refused, Role, encode,
 };
 use crate::pipe::clusters::Clusters;
+use crate::pipe::plan_entry::plan_entry;
 use crate::pipe::shared::{Shared, now_ms};
 
 /// How often the ledger's ends are asked for.

@@ -1,0 +1,350 @@
+//! The command line as typed: verbs, flags, and the words of `--help` (`docs/cli.md` repeats them, and a
+//! test compares).
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::error::ErrorKind;
+use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand};
+
+use crate::error::Error;
+use crate::report::LogFormat;
+use crate::report::logs::Level;
+
+const ABOUT: &str = "Move Kafka topics from one cluster to another, exactly once";
+
+const LONG_ABOUT: &str = "\
+Move Kafka topics from one cluster to another, exactly once.
+
+A plan file says which topics go where. Records, positions and the ledger of what was moved are \
+committed on the target in the same transactions, so a run that is killed goes on where it was. The \
+source is only read.";
+
+const EXAMPLES: &str = "\
+Examples:
+  onceover init --source old:9092 --target new:9092 --out orders.toml
+  onceover run orders.toml
+  onceover status orders.toml
+";
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0         done; or a tail that was stopped by SIGINT or SIGTERM after a clean commit
+  2         the command line or the plan is wrong
+  3         the source cluster failed or did not answer
+  4         the target cluster failed or did not answer
+  5         refused for safety
+  6         another worker with the same name took over
+  7         a check failed; nothing was written
+  70        a fault of onceover
+  130, 143  a one-shot run stopped by SIGINT, SIGTERM after a clean commit; anything stopped by a
+            second one, its transaction aborted
+";
+
+const ENVIRONMENT: &str = "\
+Environment:
+  ONCEOVER_LOG  log filter, in place of -v and -q: `debug`, `info,onceover::pipe=trace`
+
+Stdout is data, stderr is talk. With --json an error is an object on stdout as well.";
+
+const INIT_EXAMPLES: &str = "\
+Examples:
+  onceover init --source old:9092 --target new:9092
+  onceover init --source old-1:9092,old-2:9092 --target new:9092 --name orders-eu >orders-eu.toml
+
+It reads which topics there are; neither cluster is changed.";
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  onceover run orders.toml                    copy all that is there now, then end
+  onceover run orders.toml --tail             copy on until stopped
+  onceover run orders.toml --json >done.json  the summary for a program
+
+Start it on more machines with the same plan, and the workers share the lanes.
+
+The first Ctrl-C or SIGTERM commits, hands the lanes over and ends; the second aborts the open \
+transaction and leaves. After a crash the same command goes on where the last commit was.";
+
+const STATUS_EXAMPLES: &str = "\
+Examples:
+  onceover status orders.toml                    a line for each partition
+  onceover status orders.toml --json             the same for a program
+  onceover status orders.toml --ledger           every ledger entry, to hunt a fault
+  onceover status orders.toml --ledger --json | jq 'select(.kind == \"fence\")'
+
+It reads the ledger on the target, and lags from the source while that answers. It changes nothing, and \
+may run beside workers.";
+
+/// What was typed.
+#[derive(Debug, Parser)]
+#[command(
+    name = "onceover",
+    version,
+    about = ABOUT,
+    long_about = LONG_ABOUT,
+    after_help = format!("{EXAMPLES}\nSee `onceover --help` for exit codes, `onceover run --help` for a verb"),
+    after_long_help = format!("{EXAMPLES}\n{EXIT_CODES}\n{ENVIRONMENT}"),
+    disable_help_subcommand = true,
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: Verb,
+    /// Flags of all verbs.
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// Verbs, in the order in which a migration needs them.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Write a commented plan from what is there
+    Init(InitArgs),
+    /// Copy a plan's topics to the target, exactly once
+    Run(RunArgs),
+    /// Show where a plan stands: positions, fence, lag, workers
+    Status(StatusArgs),
+}
+
+/// Flags of all verbs.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Common options")]
+pub struct Common {
+    /// Print the result to stdout as JSON (one object; `--ledger`: one a line)
+    #[arg(long, global = true)]
+    pub json: bool,
+
+    /// Form of the log on stderr
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "FORMAT",
+        default_value_t,
+        hide_possible_values = true,
+        help = "Form of the log on stderr: text or json"
+    )]
+    pub log_format: LogFormat,
+
+    /// Say more: -v debug, -vv trace, -vvv the libraries too
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    pub verbose: u8,
+
+    /// Say only warnings and errors, and show no progress
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+
+    /// Show no bars and no status lines
+    #[arg(long, global = true)]
+    pub no_progress: bool,
+}
+
+impl Common {
+    /// How much to say.
+    pub fn level(&self) -> Level {
+        Level { verbose: self.verbose, quiet: self.quiet }
+    }
+}
+
+/// Arguments of `init`.
+#[derive(Debug, Args)]
+#[command(after_help = INIT_EXAMPLES)]
+pub struct InitArgs {
+    /// Bootstrap servers of the old cluster: host:port, more than one with commas
+    #[arg(long, value_name = "SERVERS")]
+    pub source: String,
+
+    /// Bootstrap servers of the new cluster
+    #[arg(long, value_name = "SERVERS")]
+    pub target: String,
+
+    /// Name of the plan: lower-case letters, digits and `-`; names the ledger, the group and the
+    /// transactional ids
+    #[arg(long)]
+    pub name: Option<String>,
+
+    /// Write the plan here, not to stdout; a file that exists is not touched
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+/// Arguments of `run`.
+#[derive(Debug, Args)]
+#[command(after_help = RUN_EXAMPLES)]
+pub struct RunArgs {
+    /// The plan file
+    pub plan: PathBuf,
+
+    /// Copy until stopped, rather than to what is there now
+    #[arg(long)]
+    pub tail: bool,
+
+    /// Name of this worker: one restarted under it has its lanes back at once, a second one takes them
+    /// over [default: machine, host and a slot number]
+    #[arg(long, value_name = "NAME", value_parser = worker_name)]
+    pub worker: Option<String>,
+}
+
+/// Arguments of `status`.
+#[derive(Debug, Args)]
+#[command(after_help = STATUS_EXAMPLES)]
+pub struct StatusArgs {
+    /// The plan file
+    pub plan: PathBuf,
+
+    /// Print the ledger's entries instead, one a line
+    #[arg(long)]
+    pub ledger: bool,
+}
+
+/// Brokers take as `group.instance.id` what they take as a topic name (Kafka: `Topic.validate`).
+fn worker_name(text: &str) -> Result<String, String> {
+    let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    match text {
+        "" | "." | ".." => Err("it must have a name, and not `.` or `..`".to_owned()),
+        // The slot's or lane's suffix must still fit below Kafka's 249.
+        text if text.len() > 200 => Err("at most 200 characters".to_owned()),
+        text if !text.chars().all(legal) => {
+            Err("only letters, digits, `.`, `_` and `-` are allowed".to_owned())
+        }
+        text => Ok(text.to_owned()),
+    }
+}
+
+/// What clap found wrong, as an error of ours: for `--json`.
+pub fn usage_error(error: &clap::Error) -> Error {
+    let what = if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        "no verb was given".to_owned()
+    } else {
+        let text = error.render().to_string();
+        let first = text.split("\n\n").next().unwrap_or_default();
+        first.trim_start_matches("error: ").split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    Error::usage(what).hint("`onceover --help` lists verbs and flags")
+}
+
+/// Whether `args` ask for JSON, where they cannot be parsed as a whole.
+pub fn wants_json(args: &[OsString]) -> bool {
+    args.iter().skip(1).take_while(|arg| *arg != "--").any(|arg| arg == "--json")
+}
+
+/// The page `docs/cli.md`: what `--help` prints, for onceover and for each verb.
+pub fn docs() -> String {
+    let mut page = String::from(
+        "# Command line\n\nWritten from what `--help` prints: `ONCEOVER_BLESS=1 cargo test --lib cli`.\n",
+    );
+    let verbs = Cli::command();
+    let verbs = verbs.get_subcommands().map(|verb| Some(verb.get_name()));
+    for verb in std::iter::once(None).chain(verbs) {
+        let line: Vec<&str> = std::iter::once("onceover").chain(verb).collect();
+        let args = line.iter().copied().chain(["--help"]);
+        // Clap shows help by way of an error.
+        if let Err(help) = Cli::command().term_width(100).try_get_matches_from(args) {
+            let help = help.render().to_string();
+            let help: Vec<&str> = help.lines().map(str::trim_end).collect();
+            let (heading, help) = (line.join(" "), help.join("\n"));
+            page += &format!("\n## `{heading}`\n\n```text\n{}\n```\n", help.trim_end());
+        }
+    }
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::error::Side;
+
+    fn parse(line: &str) -> Result<Cli, clap::Error> {
+        Cli::try_parse_from(line.split_whitespace())
+    }
+
+    #[test]
+    fn clap_finds_no_fault_in_the_definition() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn common_flags_stand_before_or_after_the_verb() {
+        for line in ["onceover --json -vv run p.toml", "onceover run p.toml --json -vv"] {
+            let cli = parse(line).unwrap();
+            assert!(cli.common.json);
+            assert_eq!(cli.common.level(), Level { verbose: 2, quiet: false });
+        }
+        let cli = parse("onceover run p.toml --log-format json --tail --worker a-1").unwrap();
+        assert_eq!(cli.common.log_format, LogFormat::Json);
+        let Verb::Run(run) = cli.verb else { panic!("not run") };
+        assert!(run.tail);
+        assert_eq!(run.worker.as_deref(), Some("a-1"));
+    }
+
+    #[test]
+    fn a_wrong_command_line_exits_with_2_and_help_with_0() {
+        let wrong = [
+            "onceover",
+            "onceover run",
+            "onceover cutover p.toml",
+            "onceover run p.toml -q -v",
+            "onceover run p.toml --worker a/b",
+            "onceover run p.toml --worker ..",
+            "onceover init --source a:1",
+            "onceover status p.toml --log-format xml",
+        ];
+        for line in wrong {
+            assert_eq!(parse(line).unwrap_err().exit_code(), 2, "{line}");
+        }
+        assert_eq!(parse("onceover --help").unwrap_err().exit_code(), 0);
+    }
+
+    #[test]
+    fn a_usage_error_is_one_line_without_the_usage() {
+        let error = usage_error(&parse("onceover run --tail").unwrap_err());
+        assert_eq!(error.what, "the following required arguments were not provided: <PLAN>");
+        let error = usage_error(&parse("onceover rum p.toml").unwrap_err());
+        assert_eq!(error.what, "unrecognized subcommand 'rum'");
+        assert_eq!(usage_error(&parse("onceover").unwrap_err()).what, "no verb was given");
+    }
+
+    #[test]
+    fn json_is_seen_on_a_command_line_that_cannot_be_parsed() {
+        let args = |line: &str| line.split_whitespace().map(OsString::from).collect::<Vec<_>>();
+        assert!(wants_json(&args("onceover rum --json")));
+        assert!(!wants_json(&args("onceover run -- --json")));
+    }
+
+    #[test]
+    fn help_names_the_exit_code_of_every_error() {
+        let listed: Vec<u8> = EXIT_CODES
+            .lines()
+            .skip(1)
+            .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+            .flat_map(|line| line[2..12].split(',').map(|code| code.trim().parse().unwrap()))
+            .collect();
+        let errors = [
+            Error::usage(""),
+            Error::cluster(Side::Source, ""),
+            Error::cluster(Side::Target, ""),
+            Error::refused("", ""),
+            Error::taken_over(""),
+            Error::check("", ""),
+            Error::fault(""),
+            Error::stopped(2, ""),
+            Error::stopped(15, ""),
+        ];
+        let expected: Vec<u8> =
+            [0].into_iter().chain(errors.iter().map(Error::exit_code)).collect();
+        assert_eq!(listed, expected);
+    }
+
+    #[test]
+    fn the_docs_page_is_what_help_prints() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/cli.md");
+        if std::env::var_os("ONCEOVER_BLESS").is_some() {
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, docs()).unwrap();
+        }
+        let page = std::fs::read_to_string(&path).unwrap_or_default();
+        assert_eq!(page, docs(), "write it anew with ONCEOVER_BLESS=1 cargo test --lib cli");
+    }
+}

@@ -1,0 +1,99 @@
+//! One function per verb: load the plan, call what does the work, print what came of it.
+
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::cli::{Cli, Common, InitArgs, RunArgs, StatusArgs, Verb};
+use crate::error::{Error, Result};
+use crate::report::ledger_print::{json_line, text_line};
+use crate::report::out::{Reader, SCHEMA, print, print_result};
+use crate::report::{Aim, Board, ProgressMode, Reporter, Screen};
+use crate::wired;
+
+/// Does what was typed; the exit code of what ended without an error.
+///
+/// # Errors
+/// All that the verb can meet; the kind decides the exit code.
+pub fn call(cli: &Cli, screen: &Screen) -> Result<u8> {
+    match &cli.verb {
+        Verb::Init(args) => init(args, &cli.common),
+        Verb::Run(args) => run(args, &cli.common, screen),
+        Verb::Status(args) if args.ledger => ledger(args, &cli.common, screen),
+        Verb::Status(args) => status(args, &cli.common, screen),
+    }
+}
+
+fn init(args: &InitArgs, common: &Common) -> Result<u8> {
+    // Before the clusters are asked: nobody wants to wait for an answer that has no place to go.
+    if let Some(path) = args.out.as_deref().filter(|path| fs::symlink_metadata(path).is_ok()) {
+        return Err(exists_already(path));
+    }
+    let text = wired::plan_text(args)?;
+    if let Some(path) = &args.out {
+        write_new(path, &text)?;
+    }
+    match (&args.out, common.json) {
+        (out, true) => print(&json!({ "schema": SCHEMA, "plan": text, "out": out }).to_string())?,
+        (None, false) => print(&text)?,
+        (Some(path), false) => {
+            tracing::info!("wrote `{}`; read it, then: onceover run {0}", path.display());
+            Reader::There
+        }
+    };
+    Ok(0)
+}
+
+fn write_new(path: &Path, text: &str) -> Result<()> {
+    let written = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(path)
+        .and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => exists_already(path),
+        _ => Error::usage(format!("cannot write `{}`: {error}", path.display())),
+    })
+}
+
+fn exists_already(path: &Path) -> Error {
+    Error::usage(format!("`{}` exists already", path.display()))
+        .hint("a plan that may be in use is not overwritten: choose another --out")
+}
+
+fn run(args: &RunArgs, common: &Common, screen: &Screen) -> Result<u8> {
+    let plan = wired::load(&args.plan, screen)?;
+    let board = Board::default();
+    let mode = ProgressMode::choose(screen, common.no_progress || common.quiet);
+    let aim = if args.tail { Aim::Tail } else { Aim::Fence };
+    let reporter = Reporter::start(board.clone(), mode, aim);
+    let done = wired::run(&plan, args, &board);
+    // The bars go before anything else is said.
+    reporter.finish();
+    let summary = done?;
+    print_result(screen, common.json, || summary.to_json(), || summary.render_text())?;
+    Ok(summary.exit_code())
+}
+
+fn status(args: &StatusArgs, common: &Common, screen: &Screen) -> Result<u8> {
+    let plan = wired::load(&args.plan, screen)?;
+    let status = wired::status(&plan)?;
+    print_result(screen, common.json, || status.to_json(), || status.render_text())?;
+    Ok(0)
+}
+
+fn ledger(args: &StatusArgs, common: &Common, screen: &Screen) -> Result<u8> {
+    let plan = wired::load(&args.plan, screen)?;
+    wired::each_ledger_message(&plan, &mut |message| {
+        let printed =
+            print_result(screen, common.json, || json_line(message), || text_line(message))?;
+        Ok(match printed {
+            Reader::There => ControlFlow::Continue(()),
+            Reader::Gone => ControlFlow::Break(()),
+        })
+    })?;
+    Ok(0)
+}

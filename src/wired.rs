@@ -1,0 +1,137 @@
+//! Where the verbs meet the network.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::cli::{InitArgs, RunArgs};
+use crate::cluster::{Admin, At, Connection, check_property};
+use crate::error::{Error, Result, Side};
+use crate::ledger::{ControlState, Fence, LaneState, LedgerReader};
+use crate::pipe::{self, RunOptions, supervisor};
+use crate::plan::{Env, Plan, TopicPartition, template};
+use crate::report::ledger_print::Message;
+use crate::report::summary::{FenceTime, Outcome};
+use crate::report::{Board, Screen, Status, Summary};
+
+/// How long `status` waits for a source that may be gone for good.
+const SOURCE_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Loads the plan and hands its secrets to the screen's redactor.
+pub fn load(path: &Path, screen: &Screen) -> Result<Plan> {
+    let plan = Plan::load(path, &Env::of_process(&check_property))?;
+    let redactor = plan.redactor().clone();
+    screen.set_redactor(move |text| redactor.redact(text).into_owned());
+    Ok(plan)
+}
+
+/// Copies, telling the board; how it ended.
+pub fn run(plan: &Plan, args: &RunArgs, board: &Board) -> Result<Summary> {
+    let options = RunOptions { tail: args.tail, worker: args.worker.clone() };
+    let ran = pipe::run(plan.clone(), &options, board)?;
+    let outcome = match ran.outcome {
+        supervisor::Outcome::Copied => Outcome::CopiedNotProved,
+        supervisor::Outcome::Stopped(signal) => Outcome::Stopped(signal),
+        supervisor::Outcome::TailStopped => Outcome::TailStopped,
+    };
+    let name = |source: &str| ran.names.get(source).cloned().unwrap_or_else(|| source.to_owned());
+    let mut summary = Summary::new(&plan.name, ran.worker, outcome, &board.snapshot(), name);
+    summary.fence = ran.fence.map(|fence| FenceTime { id: fence.id.clone(), taken_at: fence.at });
+    summary.warnings = ran.warnings;
+    Ok(summary)
+}
+
+fn connection(plan: &Plan, side: Side) -> Connection {
+    let cluster = plan.cluster(side);
+    let client = format!("onceover-{}-status", plan.name);
+    Connection::new(side, &cluster.bootstrap, &cluster.properties, &client)
+}
+
+/// The target's ledger, and how many partitions its topic has; `None` where there is none.
+fn open_ledger(plan: &Plan) -> Result<Option<(LedgerReader, u32)>> {
+    let target = connection(plan, Side::Target);
+    let admin = Arc::new(Admin::connect(&target)?);
+    let name = plan.ledger_topic();
+    let Some(topic) = admin.describe(&[name])?.remove(name).flatten() else { return Ok(None) };
+    let partitions = u32::try_from(topic.partitions).unwrap_or(u32::MAX);
+    Ok(Some((LedgerReader::open(&target, admin, Arc::from(name))?, partitions)))
+}
+
+/// Reads the ledger, and the source's log ends.
+pub fn status(plan: &Plan) -> Result<Status> {
+    let (mut control, mut lanes) = (ControlState::default(), Vec::new());
+    if let Some((ledger, partitions)) = open_ledger(plan)? {
+        for (number, until) in (0..partitions).zip(ledger.last_stable(partitions)?) {
+            if number + 1 == partitions {
+                ledger.entries(number, 0, until, &mut |offset, entry| {
+                    control.apply(offset, entry)
+                })?;
+            } else {
+                lanes.push(ledger.lane(number, until)?);
+            }
+        }
+    }
+    let latest = control.fences().last().map(|(fence, _)| fence);
+    let ends = source_ends(plan, &lanes, latest).map_err(|error| error.what);
+    Ok(Status::new(&plan.name, plan.ledger_topic(), &control, &lanes, ends))
+}
+
+/// Log ends of everything that ledger or fence names.
+fn source_ends(
+    plan: &Plan,
+    lanes: &[LaneState],
+    fence: Option<&Fence>,
+) -> Result<BTreeMap<TopicPartition, i64>> {
+    let source = connection(plan, Side::Source);
+    source.probe(SOURCE_PATIENCE)?;
+    let admin = Admin::connect(&source)?;
+    let bound = lanes.iter().flat_map(|lane| lane.partitions.keys().cloned());
+    let fenced = fence.into_iter().flat_map(|fence| fence.iter().map(|(at, _)| at));
+    let mut asked: Vec<TopicPartition> = bound.chain(fenced).collect();
+    asked.sort();
+    asked.dedup();
+    let answers = admin.offsets(&asked, At::LogEnd)?;
+    // A topic that is gone has no log end; the others are told all the same.
+    Ok(answers.into_iter().filter_map(|(at, answer)| Some((at, answer.ok()?.offset))).collect())
+}
+
+/// Shows every message of the ledger, by partition and offset, until `see` breaks off.
+pub fn each_ledger_message(
+    plan: &Plan,
+    see: &mut dyn FnMut(&Message<'_>) -> Result<ControlFlow<()>>,
+) -> Result<()> {
+    let Some((ledger, partitions)) = open_ledger(plan)? else {
+        return Err(Error::usage(format!("target has no ledger topic `{}`", plan.ledger_topic()))
+            .hint("nothing was ever copied under this plan name on this target"));
+    };
+    for (number, until) in (0..partitions).zip(ledger.last_stable(partitions)?) {
+        let partition = i32::try_from(number).unwrap_or(i32::MAX);
+        let mut shown = Ok(ControlFlow::Continue(()));
+        ledger.raw(number, 0, until, &mut |offset, bytes| {
+            shown = see(&Message { partition, offset, bytes });
+            match shown {
+                Ok(ControlFlow::Continue(())) => ControlFlow::Continue(()),
+                _ => ControlFlow::Break(()),
+            }
+        })?;
+        if shown?.is_break() {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+/// The text of a commented plan for what the two clusters hold.
+pub fn plan_text(args: &InitArgs) -> Result<String> {
+    let none = BTreeMap::new();
+    let ask = |side, bootstrap| -> Result<Vec<String>> {
+        let admin = Admin::connect(&Connection::new(side, bootstrap, &none, "onceover-init"))?;
+        Ok(admin.topics()?.into_iter().map(|topic| topic.name).collect())
+    };
+    let topics = ask(Side::Source, &args.source)?;
+    ask(Side::Target, &args.target)?;
+    let name = args.name.as_deref().unwrap_or("migration");
+    Ok(template(&args.source, &args.target, name, &topics))
+}
