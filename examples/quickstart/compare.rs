@@ -18,11 +18,7 @@ struct TopicComparison {
     differences: Vec<String>,
 }
 
-pub fn both_sides(
-    source: &Oracle,
-    target: &Oracle,
-    topics: &[Topic],
-) -> Result<Comparison, Error> {
+pub fn both_sides(source: &Oracle, target: &Oracle, topics: &[Topic]) -> Result<Comparison, Error> {
     side_by_side(topics, |topic| {
         Ok(TopicComparison {
             name: topic.name,

@@ -78,9 +78,8 @@ pub fn create(source: &Oracle, topics: &[Topic]) -> Result<(), Error> {
 
 /// As fast as it goes.
 pub fn write_before(source: &Oracle, topics: &[Topic]) -> Result<(), Error> {
-    side_by_side(topics, |topic| {
-        source.produce_numbered(&topic.before, &Writing::default()).map(drop)
-    })
+    side_by_side(topics, |topic| source.produce_numbered(&topic.before, &Writing::default()))
+        .map(drop)
 }
 
 /// Like a busy day; each topic its share.
@@ -88,8 +87,9 @@ pub fn write_during(source: &Oracle, topics: &[Topic]) -> Result<(), Error> {
     let all: u64 = topics.iter().map(|topic| topic.during.count).sum();
     side_by_side(topics, |topic| {
         let per_second = PER_SECOND * topic.during.count / all;
-        source.produce_numbered(&topic.during, &Writing { per_second, ..Writing::default() }).map(drop)
+        source.produce_numbered(&topic.during, &Writing { per_second, ..Writing::default() })
     })
+    .map(drop)
 }
 
 /// Does it for all topics at once; the first error counts.
@@ -99,8 +99,7 @@ pub fn side_by_side<T: Send>(
 ) -> Result<Vec<T>, Error> {
     thread::scope(|scope| {
         let each = &each;
-        let started: Vec<_> =
-            topics.iter().map(|topic| scope.spawn(move || each(topic))).collect();
+        let started: Vec<_> = topics.iter().map(|topic| scope.spawn(move || each(topic))).collect();
         started.into_iter().map(|one| one.join().expect("it does not panic")).collect()
     })
 }

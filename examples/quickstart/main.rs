@@ -23,9 +23,9 @@ use std::time::Instant;
 
 use brokers::distribution::Distribution;
 use brokers::{Cluster, Error, Oracle, run};
-use onceover::{Program, text};
+use onceover::Program;
 use page::{count, seconds, step};
-use progress::{Flow, Mark};
+use progress::Flow;
 
 fn main() -> ExitCode {
     page::intro();
@@ -85,26 +85,21 @@ fn quickstart() -> Result<bool, Error> {
     page::topics(&topics);
 
     let program = Program::new(built, &clusters.source, &clusters.target)?;
-    let whole = thread::scope(|scope| {
+    thread::scope(|scope| {
         let writers = scope.spawn(|| data::write_during(&clusters.at_source, &topics));
         crash(&program, &clusters.at_target, &topics)?;
         writers.join().expect("writing does not panic")
-    })
-    .and_then(|()| {
-        page::command(
-            "run",
-            "the producers are done: this one copies what came since its fence",
-        );
-        let ran = program.run("3")?;
-        page::ran(&ran);
-        compare::both_sides(&clusters.at_source, &clusters.at_target, &topics)
     })?;
-    whole.print();
+    page::command("run", "the producers are done: what came since the first run's fence");
+    page::ran(&program.run("3")?);
 
+    let comparison = compare::both_sides(&clusters.at_source, &clusters.at_target, &topics)?;
+    comparison.print();
     page::command("status", "from the ledger on the target, and the source's log ends");
-    print!("{}", text(&program.status()?));
-    page::end(whole.is_same(), begun.elapsed(), run::folder()?);
-    Ok(whole.is_same())
+    print!("{}", program.status()?);
+    drop(clusters);
+    page::end(comparison.is_same(), begun.elapsed(), run::folder()?);
+    Ok(comparison.is_same())
 }
 
 fn start() -> Result<Clusters, Error> {
@@ -132,9 +127,10 @@ fn crash(program: &Program, target: &Oracle, topics: &[data::Topic]) -> Result<(
     worker.kill()?;
     let killed = Instant::now();
     let ran = killed - worker.started();
-    let at_kill: Mark = flow.look()?;
+    let at_kill = flow.settled()?;
     let open = progress::open_transactions(target)?;
 
+    // The page can wait, the restart cannot: it is timed.
     let mut worker = program.start("2")?;
     while !flow.look()?.has_gone_on_since(&at_kill) {
         worker.must_be_running()?;

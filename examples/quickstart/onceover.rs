@@ -70,14 +70,14 @@ impl Program {
     }
 
     /// What `onceover status` prints.
-    pub fn status(&self) -> Result<Vec<u8>, Error> {
+    pub fn status(&self) -> Result<String, Error> {
         let mut command = Command::new(&self.program);
         command.args(["status", PLAN]).stdin(Stdio::null());
         self.environment(&mut command);
         let output =
             command.output().map_err(|e| Error::new(format!("cannot start `onceover`: {e}")))?;
         if output.status.success() {
-            Ok(output.stdout)
+            Ok(text(&output.stdout))
         } else {
             Err(Error::new(format!("`onceover status`: {}", text(&output.stderr))))
         }
@@ -97,18 +97,20 @@ pub struct Worker {
     started: Instant,
     summary: PathBuf,
     log: PathBuf,
+    data: PathBuf,
 }
 
 impl Worker {
     fn start(program: &Program, name: &str) -> Result<Worker, Error> {
         let file = |ending: &str| program.folder.join(format!("onceover-{name}.{ending}"));
         let (summary, log) = (file("json"), file("log"));
-        // The supervisor removes the data of what it kills; a worker has none.
-        let no_data = file("data");
+        // The supervisor notes in this folder that it was orphaned, and removes it.
+        let data = file("data");
+        fs::create_dir_all(&data).map_err(|e| Error::io("create", &data, &e))?;
         let mut command = Command::new("sh");
         command
             .args(["-c", include_str!("../../tests/brokers/supervise.sh"), "supervise"])
-            .args([&log, &no_data])
+            .args([&log, &data])
             // The supervisor logs both streams into one file: stdout gets one of its own.
             .args(["sh", "-c", "exec \"$@\" >\"$0\""])
             .args([&summary, &program.program])
@@ -128,7 +130,7 @@ impl Worker {
         }
         let pid = line.trim().parse().map(Pid::from_raw);
         let pid = pid.map_err(|_| Error::new(format!("`sh` said `{line}`, not a process id")))?;
-        Ok(Worker { supervisor, _lifeline: lifeline, pid, started, summary, log })
+        Ok(Worker { supervisor, _lifeline: lifeline, pid, started, summary, log, data })
     }
 
     pub fn started(&self) -> Instant {
@@ -164,17 +166,14 @@ impl Worker {
         if !status.success() {
             return Err(self.failed("failed", status));
         }
-        let said = fs::read(&self.summary)
-            .map_err(|e| Error::io("read", &self.summary, &e))?;
+        let said = fs::read(&self.summary).map_err(|e| Error::io("read", &self.summary, &e))?;
         let summary = serde_json::from_slice(&said)
             .map_err(|e| Error::new(format!("`onceover run --json` printed no JSON: {e}")))?;
         Ok(Ran { summary })
     }
 
     fn wait(&mut self) -> Result<ExitStatus, Error> {
-        self.supervisor
-            .wait()
-            .map_err(|e| Error::new(format!("cannot wait for `onceover`: {e}")))
+        self.supervisor.wait().map_err(|e| Error::new(format!("cannot wait for `onceover`: {e}")))
     }
 
     fn failed(&self, how: &str, status: ExitStatus) -> Error {
@@ -195,9 +194,10 @@ impl Drop for Worker {
             let _ = signal::kill(self.pid, Signal::SIGKILL);
             let _ = self.supervisor.wait();
         }
+        let _ = fs::remove_dir(&self.data);
     }
 }
 
-pub fn text(bytes: &[u8]) -> String {
+fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }

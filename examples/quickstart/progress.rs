@@ -14,6 +14,7 @@ pub struct Flow<'a> {
 }
 
 /// Where each partition of each topic stood; empty before the topics are there.
+#[derive(PartialEq)]
 pub struct Mark(Vec<Vec<Offsets>>);
 
 impl<'a> Flow<'a> {
@@ -31,6 +32,18 @@ impl<'a> Flow<'a> {
         }
         let ends = self.topics.iter().map(|topic| self.target.list_offsets(topic.name));
         ends.collect::<Result<_, _>>().map(Mark)
+    }
+
+    /// Once the brokers have done with what a dead client had sent them: two looks that see the same.
+    pub fn settled(&mut self) -> Result<Mark, Error> {
+        let mut before = self.look()?;
+        loop {
+            let now = self.look()?;
+            if now == before {
+                return Ok(now);
+            }
+            before = now;
+        }
     }
 }
 
