@@ -83,7 +83,10 @@ fn three_brokers_go_on_when_one_is_killed() -> Result<(), Error> {
     assert!(there, "the cluster still names broker 2");
 
     cluster.restart(2)?;
-    assert_eq!(oracle.describe_cluster()?.1, [1, 2, 3]);
+    let back = wait_until(PATIENCE, || {
+        oracle.describe_cluster().is_ok_and(|(_, brokers)| brokers == [1, 2, 3])
+    });
+    assert!(back, "broker 2 is not back");
     Ok(())
 }
 

@@ -3,4 +3,3 @@
 mod brokers;
 mod brokers_test;
 mod cli;
-mod oracle_test;

@@ -1,6 +1,23 @@
 //! The two clusters: connect, admin, source reader, transactional writer, membership.
 //! Only this folder names rdkafka types; `unsafe` is allowed in `sys/` alone.
+//!
+//! Everything blocks, on plain threads; nothing waits longer than it says. An error is a
+//! [`ClusterError`]: which side, what, and in its [`Class`] what to do about it.
 
+mod admin;
 mod class;
+mod connect;
+mod membership;
+mod notices;
+mod reader;
+mod sys;
+mod writer;
 
+pub use admin::{
+    Admin, At, Created, GroupMember, NewTopic, OffsetAt, PendingTopicIds, TopicConfig, TopicInfo,
+};
 pub use class::{Class, ClusterError};
+pub use connect::{Connection, check_property};
+pub use membership::{HEARTBEAT_MS, MemberEvent, Membership, Token};
+pub use reader::{First, Isolation, LogReader, ReaderTuning, SourceBatch, SourceReader};
+pub use writer::{ControlWriter, TransactionalWriter, WriterTuning};

@@ -145,3 +145,106 @@ impl<'de> Deserialize<'de> for SequenceDigest {
         String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use xxhash_rust::xxh3::xxh3_64;
+
+    use super::*;
+
+    /// The prime factors of P − 1.
+    const FACTORS: [u64; 12] = [2, 3, 5, 7, 11, 13, 31, 41, 61, 151, 331, 1321];
+
+    #[test]
+    fn the_bases_are_what_their_documentation_derives() {
+        let primitive = |base| base > 1 && FACTORS.iter().all(|f| pow(base, (P - 1) / f) != 1);
+        for (lane, expected) in [("a", BASE_A), ("b", BASE_B)] {
+            let derived = (0u32..)
+                .map(|n| reduce(xxh3_64(format!("onceover sequence digest {lane} {n}").as_bytes())))
+                .find(|base| primitive(*base));
+            assert_eq!(derived, Some(expected), "lane {lane}");
+        }
+    }
+
+    #[test]
+    fn elements_are_reduced_at_the_edges() {
+        let of = |low: u64, high: u64| -> SequenceDigest {
+            [RecordDigest(u128::from(high) << 64 | u128::from(low))].into_iter().collect()
+        };
+        assert_eq!(of(P, P), SequenceDigest { count: 1, a: 0, b: 0 });
+        assert_eq!(of(P - 1, P + 1), SequenceDigest { count: 1, a: P - 1, b: 1 });
+        assert_eq!(of(u64::MAX, 0), SequenceDigest { count: 1, a: 7, b: 0 });
+    }
+
+    #[test]
+    fn a_zero_element_is_told_from_none_by_the_count() {
+        let zero: SequenceDigest = [RecordDigest(0)].into_iter().collect();
+        assert_ne!(zero, SequenceDigest::EMPTY);
+        assert_ne!(zero.compose(zero), zero);
+    }
+
+    #[test]
+    fn only_the_canonical_text_of_a_sequence_is_read() {
+        for right in ["0:0000000000000000:0000000000000000", "12:1b1f2bbce3a52f49:0f0a2e0bfd4885ec"]
+        {
+            assert_eq!(right.parse::<SequenceDigest>().map(|d| d.to_string()), Ok(right.into()));
+        }
+        for wrong in [
+            "",
+            "1:0:0",
+            "+1:1b1f2bbce3a52f49:0f0a2e0bfd4885ec",
+            "01:1b1f2bbce3a52f49:0f0a2e0bfd4885ec",
+            "1:1b1f2bbce3a52f49:0f0a2e0bfd4885ec:",
+            "1:1B1F2bbce3a52f49:0f0a2e0bfd4885ec",
+            "1:1fffffffffffffff:0f0a2e0bfd4885ec", // P itself
+        ] {
+            assert!(wrong.parse::<SequenceDigest>().is_err(), "{wrong}");
+        }
+    }
+
+    fn digests() -> impl Strategy<Value = Vec<RecordDigest>> {
+        prop::collection::vec(any::<u128>().prop_map(RecordDigest), 0..20)
+    }
+
+    fn of(records: &[RecordDigest]) -> SequenceDigest {
+        records.iter().copied().collect()
+    }
+
+    proptest! {
+        #[test]
+        fn the_digest_of_a_whole_is_composed_from_its_pieces(x in digests(), y in digests()) {
+            prop_assert_eq!(of(&x).compose(of(&y)), of(&[x, y].concat()));
+        }
+
+        #[test]
+        fn composition_is_associative_and_empty_is_neutral(
+            x in digests(), y in digests(), z in digests(),
+        ) {
+            let (x, y, z) = (of(&x), of(&y), of(&z));
+            prop_assert_eq!(x.compose(y).compose(z), x.compose(y.compose(z)));
+            prop_assert_eq!(x.compose(SequenceDigest::EMPTY), x);
+            prop_assert_eq!(SequenceDigest::EMPTY.compose(x), x);
+        }
+
+        #[test]
+        fn exchanging_two_records_is_noticed(
+            records in digests(), i in any::<prop::sample::Index>(), j in any::<prop::sample::Index>(),
+        ) {
+            prop_assume!(!records.is_empty());
+            let (i, j) = (i.index(records.len()), j.index(records.len()));
+            prop_assume!(records[i] != records[j]);
+            let mut exchanged = records.clone();
+            exchanged.swap(i, j);
+            prop_assert_ne!(of(&records), of(&exchanged));
+        }
+
+        #[test]
+        fn arithmetic_modulo_the_prime_is_that_of_wide_integers(x in 0..P, y in 0..P, any in any::<u64>()) {
+            let wide = |n: u128| (n % u128::from(P)) as u64;
+            prop_assert_eq!(mul(x, y), wide(u128::from(x) * u128::from(y)));
+            prop_assert_eq!(add(x, y), wide(u128::from(x) + u128::from(y)));
+            prop_assert_eq!(reduce(any), any % P);
+        }
+    }
+}

@@ -197,3 +197,7 @@ fn join(parts: impl Iterator<Item = Fence>) -> Option<Fence> {
     })?;
     Some(Fence { part: 1, parts: 1, ..whole })
 }
+
+#[cfg(test)]
+#[path = "control_tests.rs"]
+mod tests;

@@ -113,17 +113,31 @@ impl PartitionState {
                 self.target_next - 1
             ));
         }
+        // Every other count is part of `read`.
+        let sums = self.read.checked_add(carry.read).zip(self.bytes.checked_add(carry.bytes));
+        (self.read, self.bytes) = sums.ok_or("counts more than fits into 64 bits")?;
         self.next = carry.next;
-        self.target_next = carry.runs.last().map_or(self.target_next, |(_, target)| target + 1);
+        self.target_next =
+            carry.runs.last().map_or(self.target_next, |(_, target)| target.saturating_add(1));
         self.anchor = carry.anchor.or(self.anchor);
         self.records += carry.written;
-        self.read += carry.read;
         self.filtered += carry.filtered;
         self.dead += carry.dead;
-        self.bytes += carry.bytes;
         self.untimed += carry.untimed;
         self.digest = self.digest.compose(carry.digest);
         Ok(())
+    }
+
+    /// Whether a state that was read back agrees with itself.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let counted = sum(self.records, self.filtered, self.dead) == Some(self.read)
+            && self.digest.count == self.records
+            && self.untimed <= self.records;
+        let placed = 0 <= self.start
+            && self.start <= self.next
+            && 0 <= self.target_start
+            && self.target_start <= self.target_next;
+        if counted && placed { Ok(()) } else { Err("contradicts itself".to_owned()) }
     }
 
     /// Leaves out source offsets, or says what does not fit.
@@ -160,10 +174,17 @@ fn check_carry(carry: &CarryPartition) -> Result<(), String> {
             carry.digest.count
         ));
     }
-    if written.checked_add(filtered).and_then(|sum| sum.checked_add(dead)) != Some(read) {
+    if carry.untimed > written {
+        return Err(format!("says {written} records written, but {} untimed", carry.untimed));
+    }
+    if sum(written, filtered, dead) != Some(read) {
         return Err(format!(
             "says {read} records read, but {written} written, {filtered} filtered, {dead} dead"
         ));
     }
     Ok(())
+}
+
+fn sum(written: u64, filtered: u64, dead: u64) -> Option<u64> {
+    written.checked_add(filtered)?.checked_add(dead)
 }

@@ -30,7 +30,7 @@ pub enum ReplayError {
     },
 }
 
-/// Everything that a lane's ledger partition says. After an error it must not be used any more.
+/// Everything that a lane's ledger partition says, up to [`next_offset`](LaneState::next_offset). After an error it must not be used any more.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LaneState {
     /// What the ledger belongs to; `None` while the partition is empty.
@@ -246,6 +246,9 @@ impl LaneState {
         if !self.expects_snapshot {
             self.check_snapshot(&snapshot)?;
         }
+        for SnapshotPartition { topic, partition, state } in &snapshot.partitions {
+            state.check().map_err(|what| format!("snapshot of `{topic}-{partition}` {what}"))?;
+        }
         self.owner(snapshot.worker, snapshot.epoch)?;
         self.naming = snapshot.naming;
         self.start = snapshot.start;
@@ -311,3 +314,11 @@ fn check_header(header: &Header) -> Result<(), String> {
         role => Err(format!("a lane's header with the role `{role}` of {} lanes", header.lanes)),
     }
 }
+
+#[cfg(test)]
+#[path = "replay_tests.rs"]
+mod tests;
+
+#[cfg(test)]
+#[path = "replay_model.rs"]
+mod model;

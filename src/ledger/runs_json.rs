@@ -20,8 +20,8 @@ impl Coded {
     /// Codes `run` relative to the last pair of the run before.
     fn new(run: &Run, end: (i64, i64)) -> Self {
         let numbers = [
-            (run.source - end.0 - 1).cast_unsigned(),
-            (run.target - end.1 - 1).cast_unsigned(),
+            (run.source - (end.0 + 1)).cast_unsigned(),
+            (run.target - (end.1 + 1)).cast_unsigned(),
             run.count,
             run.source_step.cast_unsigned(),
             run.target_step.cast_unsigned(),

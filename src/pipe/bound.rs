@@ -237,15 +237,18 @@ mod tests {
         }
         let other = Bound { lanes_wanted: Some(5), ..bound() };
         assert!(other.check_header(&header()).is_err());
-        let lane = LaneState { naming: Some("other".into()), ..LaneState::default() };
+        let mut lane = LaneState::default();
+        lane.naming = Some("other".into());
         assert!(bound().check_lane(&lane).is_err());
-        let lane = LaneState { start: Some("latest".into()), ..LaneState::default() };
+        let mut lane = LaneState::default();
+        lane.start = Some("latest".into());
         assert!(bound().check_lane(&lane).is_err());
     }
 
     #[test]
     fn a_group_ahead_of_the_ledger_is_told_from_one_behind() {
-        let lane = LaneState { last_seq: 5, ..LaneState::default() };
+        let mut lane = LaneState::default();
+        lane.last_seq = 5;
         let none = BTreeMap::new();
         assert_eq!(compare_group(&lane, Some(5), &none), GroupSays::Same);
         assert!(matches!(compare_group(&lane, Some(6), &none), GroupSays::Ahead(_)));

@@ -24,6 +24,7 @@ pub struct StartAt {
 }
 
 /// Records of one source partition, in order.
+#[expect(clippy::len_without_is_empty, reason = "there is no empty batch")]
 pub trait Batch {
     /// Index of the partition in the slice given to [`Source::assign`].
     fn partition(&self) -> usize;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, MutexGuard, PoisonError};
 
-use crate::cluster::{Admin, At, ClusterError, LogReader};
+use crate::cluster::{Admin, At, ClusterError, First, LogReader};
 use crate::digest::RecordDigest;
 use crate::ledger::PartitionState;
 use crate::pipe::clusters::Clusters;
@@ -160,11 +160,16 @@ fn read_anchors(
     }
     let mut scratch = Vec::new();
     lock(&clusters.source_log).first_at(&wanted, &mut |at, record| {
-        let seen = record.map_or(AtAnchor::Nothing, |record| AtAnchor::Found {
-            offset: record.offset,
-            digest: RecordDigest::of(record, true, &mut scratch),
-        });
-        found.insert(at.clone(), seen);
+        let seen = match record {
+            First::Record(record) => AtAnchor::Found {
+                offset: record.offset,
+                digest: RecordDigest::of(record, true, &mut scratch),
+            },
+            First::None { .. } => AtAnchor::Nothing,
+            // Deleted since the log start was asked for.
+            First::Lost { .. } => AtAnchor::NotReadable,
+        };
+        found.insert(wanted[at].0.clone(), seen);
     })?;
     Ok(found)
 }
@@ -193,8 +198,8 @@ fn read_foreign(
         return Ok(found);
     }
     lock(&clusters.target_log).first_at(&wanted, &mut |at, record| {
-        if let Some(record) = record {
-            found.insert(at.clone(), record.offset);
+        if let First::Record(record) = record {
+            found.insert(wanted[at].0.clone(), record.offset);
         }
     })?;
     Ok(found)

@@ -92,13 +92,16 @@ impl Supervisor {
             move |error| drop(failed.send(Event::Failed(error))),
         )
         .map_err(|error| Error::fault(format!("no thread for the watch: {error}")))?;
-        let member = events.clone();
+        let (told, members) = std::sync::mpsc::channel();
+        let forward = events.clone();
+        // Ends with the membership, which drops its end of the channel.
+        thread::spawn(move || members.into_iter().try_for_each(|e| forward.send(Event::Member(e))));
         let membership = Membership::join(
             &shared.clusters.target,
             &shared.plan.group(),
             &shared.worker,
             shared.plan.ledger_topic(),
-            Box::new(move |event| drop(member.send(Event::Member(event)))),
+            told,
         )?;
         shared.board.wait("worker", "its share of the lanes from the target's group coordinator");
         shared.board.lanes(0, shared.scope.lanes);
@@ -137,7 +140,9 @@ impl Supervisor {
         let clean = self.lanes.is_empty();
         if clean {
             self.shared.board.wait("worker", "the group to let it go");
-            self.membership.leave(LEAVE_PATIENCE);
+            if let Err(error) = self.membership.leave(LEAVE_PATIENCE) {
+                tracing::warn!(%error, "the group was not left; its session time-out will do it");
+            }
             drop(self.watch.join());
         }
         self.shared.board.go_on("worker");
@@ -381,9 +386,14 @@ fn run_lane(
 ) -> LaneEnd {
     let plan = &shared.plan;
     let memory = usize::try_from(plan.run.memory).unwrap_or(usize::MAX) / lanes_here;
-    let reader = ReaderTuning::for_share(memory, plan.run.max_rate);
-    let writer =
-        WriterTuning::for_share(memory, TRANSACTION_TIMEOUT, retry_backoff(shared.round_trip));
+    let reader = reader_tuning(memory, plan.run.max_rate);
+    let writer = WriterTuning {
+        queue_bytes: memory * 3 / 8,
+        batch_bytes: 0, // the lane sets it before its first fence
+        transaction_timeout: TRANSACTION_TIMEOUT,
+        retry_backoff: retry_backoff(shared.round_trip),
+        one_by_one: false,
+    };
     let source = match SourceReader::open(&shared.clusters.source, &plan.group(), reader) {
         Ok(source) => source,
         Err(error) => return LaneEnd::Failed(error.into()),
@@ -399,6 +409,16 @@ fn run_lane(
     let member = membership.clone();
     let member = Box::new(move || member.owns(partition));
     Lane::new(number, shared.clone(), (source, target), stop, member).run()
+}
+
+/// A lane's fetch queue: three eighths of its memory; with `max_rate` at most two seconds' worth, so
+/// that reading is bounded as writing is.
+fn reader_tuning(memory: usize, max_rate: Option<u64>) -> ReaderTuning {
+    /// Measured: more does not help.
+    const FETCH: usize = 4 << 20;
+    let rate = max_rate.map_or(usize::MAX, |rate| usize::try_from(rate).unwrap_or(usize::MAX));
+    let queue_bytes = (memory * 3 / 8).min(rate.saturating_mul(2)).max(64 << 10);
+    ReaderTuning { queue_bytes, fetch_bytes: FETCH.min(queue_bytes / 2) }
 }
 
 #[cfg(test)]

@@ -83,16 +83,16 @@ fn follow(shared: &Shared, read_to: &mut [i64]) -> Result<bool> {
 }
 
 fn control_work(shared: &Shared, writer: &mut Option<ControlWriter>) -> Result<()> {
-    let (no_header, plan_known) = {
-        let seen = shared.view.seen();
-        let last = seen.control.plan_changes.last();
-        (seen.control.header.is_none(), last.is_some_and(|(_, p)| p.hash == shared.plan.hash()))
+    let (no_header, plan) = {
+        let control = &shared.view.seen().control;
+        let known = control.plan_changes.iter().map(|(_, change)| change);
+        let (fields, hash) = (shared.plan.fields(), shared.plan.hash());
+        (control.header.is_none(), plan_entry(known, &fields, &hash, now_ms()))
     };
     if no_header {
         return append(shared, writer, &[Entry::Header(control_header(shared))]);
     }
-    if !plan_known {
-        let change = PlanChange { at: now_ms(), changes: Vec::new(), hash: shared.plan.hash() };
+    if let Some(change) = plan {
         return append(shared, writer, &[Entry::Plan(change)]);
     }
     if shared.tail {
@@ -148,7 +148,7 @@ fn done(shared: &Shared, fence: &Fence) -> Done {
 fn append(shared: &Shared, writer: &mut Option<ControlWriter>, entries: &[Entry]) -> Result<()> {
     let partition = shared.clusters.ledger.partition(shared.scope.control());
     for entry in entries {
-        let open = match writer.take() {
+        let mut open = match writer.take() {
             Some(open) => open,
             None => ControlWriter::open(&shared.clusters.target)?,
         };

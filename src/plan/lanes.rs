@@ -15,8 +15,8 @@ pub const MAX_LANES: u32 = 10_000;
 pub fn lane_of(topic: &str, partition: i32, lanes: u32) -> u32 {
     let lanes = u64::from(lanes);
     // Both reduced before they are added: a sum that wrapped would break the even spread.
-    let lane = (xxh3_64(topic.as_bytes()) % lanes + u64::from(partition.unsigned_abs()) % lanes)
-        % lanes;
+    let lane =
+        (xxh3_64(topic.as_bytes()) % lanes + u64::from(partition.unsigned_abs()) % lanes) % lanes;
     u32::try_from(lane).expect("below the lane count, which is a u32")
 }
 
@@ -34,20 +34,19 @@ mod tests {
 
     #[test]
     fn lanes_are_for_ever() {
-        // Golden values: a ledger written by any version depends on them.
-        let golden = GOLDEN;
-        for (topic, partition, lanes, lane) in golden {
+        for (topic, partition, lanes, lane) in GOLDEN {
             assert_eq!(lane_of(topic, partition, lanes), lane, "{topic}-{partition} of {lanes}");
         }
     }
 
+    /// Computed with another implementation of xxh3; ledgers of every version depend on them.
     const GOLDEN: [(&str, i32, u32, u32); 6] = [
-        ("orders", 0, 8, 99),
-        ("orders", 1, 8, 99),
-        ("orders", 11, 8, 99),
-        ("customers", 0, 3, 99),
-        ("events.v1", 2_147_483_647, 10_000, 99),
-        ("", 0, 7, 99),
+        ("orders", 0, 8, 3),
+        ("orders", 1, 8, 4),
+        ("orders", 11, 8, 6),
+        ("customers", 0, 3, 1),
+        ("events.v1", 2_147_483_647, 10_000, 1_848),
+        ("", 0, 7, 4),
     ];
 
     #[test]

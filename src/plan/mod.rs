@@ -17,7 +17,7 @@ mod settings;
 mod start;
 mod template;
 #[cfg(test)]
-mod testing;
+mod tests;
 mod units;
 
 pub use fingerprint::{Binding, PlanField};

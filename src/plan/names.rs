@@ -64,9 +64,9 @@ pub fn is_internal(topic: &str) -> bool {
 
 /// Whether a topic is named as a ledger is. Ledgers are never moved.
 pub fn looks_like_a_ledger(topic: &str, prefix: &str) -> bool {
-    [prefix, DEFAULT_PREFIX].iter().any(|prefix| {
-        topic.strip_prefix(prefix).is_some_and(|rest| rest.ends_with(LEDGER_SUFFIX))
-    })
+    [prefix, DEFAULT_PREFIX]
+        .iter()
+        .any(|prefix| topic.strip_prefix(prefix).is_some_and(|rest| rest.ends_with(LEDGER_SUFFIX)))
 }
 
 /// What a topic probably is, where copying it is rarely what one wants.
@@ -74,7 +74,9 @@ pub fn warned_about(topic: &str) -> Option<&'static str> {
     let ends = |suffix: &str| topic.ends_with(suffix);
     let starts = |prefix: &str| topic.starts_with(prefix);
     if topic == "_schemas" || starts("_schema_encoders") {
-        Some("a schema registry keeps its schemas there, and copies of its ids may not fit the target's")
+        Some(
+            "a schema registry keeps its schemas there, and copies of its ids may not fit the target's",
+        )
     } else if ends("-changelog") || ends("-repartition") {
         Some("Kafka Streams makes it anew, and its state belongs to one application on one cluster")
     } else if starts("connect-") {

@@ -40,15 +40,19 @@ impl Rule {
             match part {
                 Part::Text(text) => {
                     if text.chars().any(|c| !is_topic_char(c)) {
-                        return Err("only `a-z`, `A-Z`, `0-9`, `.`, `_` and `-` may be in a topic \
+                        return Err(
+                            "only `a-z`, `A-Z`, `0-9`, `.`, `_` and `-` may be in a topic \
                                     name"
-                            .into());
+                                .into(),
+                        );
                     }
                 }
                 _ if names.is_empty() => {
-                    return Err("`$` stands for a group of a regular expression, and `from` is an \
+                    return Err(
+                        "`$` stands for a group of a regular expression, and `from` is an \
                                 exact name"
-                        .into());
+                            .into(),
+                    );
                 }
                 Part::Number(number) if *number >= names.len() => {
                     return Err(format!(
@@ -201,11 +205,19 @@ mod tests {
     #[test]
     fn bad_rules_are_found_before_any_topic_is_seen() {
         let errors = [
-            ("/a(.*)/", "b$2", "group 2 does not exist, `from` has 1; for a digit after a group write `${1}2`"),
+            (
+                "/a(.*)/",
+                "b$2",
+                "group 2 does not exist, `from` has 1; for a digit after a group write `${1}2`",
+            ),
             ("/a(.*)/", "b${x}", "`from` has no group of the name between `${` and `}`"),
             ("/a(.*)/", "b$", "`$` needs a group after it, such as `$1` or `${name}`"),
             ("/a(.*)/", "b${1", "`${` without its `}`"),
-            ("a", "b$1", "`$` stands for a group of a regular expression, and `from` is an exact name"),
+            (
+                "a",
+                "b$1",
+                "`$` stands for a group of a regular expression, and `from` is an exact name",
+            ),
             ("a", "", "a topic name must not be empty"),
             ("a", "b/c", "only `a-z`, `A-Z`, `0-9`, `.`, `_` and `-` may be in a topic name"),
         ];

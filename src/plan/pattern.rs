@@ -41,9 +41,7 @@ impl Pattern {
     /// Reads an exact name of any kind, or a regular expression between slashes.
     pub fn parse(text: &str) -> Result<Self, String> {
         match text.strip_prefix('/').and_then(|rest| rest.strip_suffix('/')) {
-            Some(inner) => {
-                Ok(Self::Regex { text: text.to_string(), regex: anchored(inner)? })
-            }
+            Some(inner) => Ok(Self::Regex { text: text.to_string(), regex: anchored(inner)? }),
             None if text.starts_with('/') => {
                 Err("a regular expression must end with a slash as well".into())
             }
@@ -140,7 +138,10 @@ mod tests {
         let errors = [
             ("/pay(ments/", "not a regular expression: unclosed group, at position 4"),
             ("/a**[/", "not a regular expression: unclosed character class, at position 4"),
-            ("/*/", "not a regular expression: repetition operator missing expression, at position 1"),
+            (
+                "/*/",
+                "not a regular expression: repetition operator missing expression, at position 1",
+            ),
             ("/pay", "a regular expression must end with a slash as well"),
         ];
         for (text, error) in errors {
@@ -151,6 +152,8 @@ mod tests {
     #[test]
     fn a_pattern_without_slashes_is_told_to_have_them() {
         let error = Pattern::parse_topic("payments.*").expect_err("no topic name");
-        assert!(error.ends_with("a regular expression stands between slashes, such as `'/pay.*/'`"));
+        assert!(
+            error.ends_with("a regular expression stands between slashes, such as `'/pay.*/'`")
+        );
     }
 }

@@ -104,18 +104,21 @@ const OWNED: &[(&[&str], &str)] = &[
         ],
         "the pipe depends on what the client library reports",
     ),
-    (
-        &["plugin.library.paths", "interceptors"],
-        "no foreign code runs between the clusters",
-    ),
+    (&["plugin.library.paths", "interceptors"], "no foreign code runs between the clusters"),
 ];
 
 /// Names that people bring along from Java clients, and what librdkafka has instead.
 const FROM_JAVA: &[(&str, &str)] = &[
     ("sasl.jaas.config", "librdkafka takes `\"sasl.username\"` and `\"sasl.password\"` instead"),
-    ("ssl.truststore.", "librdkafka takes `\"ssl.ca.location\"`, a PEM file, instead of a trust store"),
-    ("ssl.keystore.type", "librdkafka takes `\"ssl.keystore.location\"`, a PKCS#12 file, or \
-        `\"ssl.certificate.location\"` and `\"ssl.key.location\"`, PEM files"),
+    (
+        "ssl.truststore.",
+        "librdkafka takes `\"ssl.ca.location\"`, a PEM file, instead of a trust store",
+    ),
+    (
+        "ssl.keystore.type",
+        "librdkafka takes `\"ssl.keystore.location\"`, a PKCS#12 file, or \
+        `\"ssl.certificate.location\"` and `\"ssl.key.location\"`, PEM files",
+    ),
     ("ssl.keystore.key", "librdkafka takes `\"ssl.key.pem\"` or `\"ssl.key.location\"` instead"),
     ("ssl.keystore.certificate.chain", "librdkafka takes `\"ssl.certificate.pem\"` instead"),
     ("ssl.enabled.protocols", "librdkafka has no such setting, it takes what OpenSSL allows"),
@@ -137,6 +140,12 @@ pub fn owned(name: &str) -> Option<&'static str> {
         return Some("the pipe depends on what the client library reports");
     }
     OWNED.iter().find(|(names, _)| names.contains(&name)).map(|(_, why)| *why)
+}
+
+/// All properties that are not the plan's to set.
+#[cfg(test)]
+pub(super) fn owned_names() -> impl Iterator<Item = &'static str> {
+    OWNED.iter().flat_map(|(names, _)| *names).copied()
 }
 
 /// Whether the name alone says that the value is nobody's business.
@@ -183,9 +192,9 @@ pub fn check_by_table(name: &str, value: &str, _: Side) -> Result<(), PropertyFa
         })
     } else {
         // Only `debug` takes several words.
-        value.split(',').all(|value| {
-            accepts.split(", ").any(|word| word.eq_ignore_ascii_case(value.trim()))
-        })
+        value
+            .split(',')
+            .all(|value| accepts.split(", ").any(|word| word.eq_ignore_ascii_case(value.trim())))
     };
     if good { Ok(()) } else { Err(PropertyFault::Invalid) }
 }

@@ -43,7 +43,9 @@ pub fn resolve(text: &str, sources: &Sources<'_>) -> Result<Resolved, String> {
         value.push_str(&rest[..at]);
         rest = &rest[at + 2..];
         let Some(end) = rest.find('}') else {
-            return Err("`${` without its `}`; a `${` that is meant as such is written `$${`".into());
+            return Err(
+                "`${` without its `}`; a `${` that is meant as such is written `$${`".into()
+            );
         };
         let found = lookup(&rest[..end], sources)?;
         value.push_str(&found);
@@ -109,7 +111,7 @@ mod tests {
 
     #[test]
     fn references_are_resolved_within_a_text() {
-        let resolved = read("${env:USER}:${file:secret}@x").ok().expect("both exist");
+        let resolved = read("${env:USER}:${file:secret}@x").expect("both exist");
         assert_eq!(resolved.value, "joe:hunter22@x");
         assert_eq!(resolved.secrets, ["joe", "hunter22", "joe:hunter22@x"]);
         assert_eq!(read("${file:/plans/secret}").ok().map(|r| r.value), Some("hunter22".into()));
@@ -117,7 +119,7 @@ mod tests {
 
     #[test]
     fn an_escaped_dollar_stays() {
-        let resolved = read("pa$${env:USER}$").ok().expect("no reference");
+        let resolved = read("pa$${env:USER}$").expect("no reference");
         assert_eq!((resolved.value.as_str(), resolved.secrets.len()), ("pa${env:USER}$", 0));
     }
 

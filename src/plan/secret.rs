@@ -53,9 +53,10 @@ impl Redactor {
         for secret in secrets {
             if secret.contains('\n') {
                 // A PEM: a message may show one line of it.
-                let lines = secret.lines().map(str::trim).filter(|line| {
-                    line.len() >= LINE_FROM && !line.starts_with("-----")
-                });
+                let lines = secret
+                    .lines()
+                    .map(str::trim)
+                    .filter(|line| line.len() >= LINE_FROM && !line.starts_with("-----"));
                 all.extend(lines.map(str::to_string));
             }
             let json = serde_json::Value::from(secret.as_str()).to_string();
@@ -137,20 +138,26 @@ mod tests {
     #[test]
     fn short_secrets_go_only_as_words() {
         let redactor = redactor(&["test"]);
-        assert_eq!(redactor.redact("start = latest, password=test."), "start = latest, password=***.");
+        assert_eq!(
+            redactor.redact("start = latest, password=test."),
+            "start = latest, password=***."
+        );
     }
 
     #[test]
     fn escaped_forms_and_single_lines_of_a_pem_go_too() {
-        let redactor = redactor(&["say \"hello\"", "-----BEGIN-----\nMIIEvQIBADANBg\n-----END-----"]);
+        let redactor =
+            redactor(&["say \"hello\"", "-----BEGIN-----\nMIIEvQIBADANBg\n-----END-----"]);
         assert_eq!(redactor.redact(r#"{"p":"say \"hello\""}"#), r#"{"p":"***"}"#);
         assert_eq!(redactor.redact("bad line MIIEvQIBADANBg"), "bad line ***");
     }
 
     #[test]
     fn debug_shows_neither_kind() {
-        assert_eq!(format!("{:?} {:?}", Secret::new("hunter22"), redactor(&["hunter22"])),
-            "*** Redactor(1 secrets)");
+        assert_eq!(
+            format!("{:?} {:?}", Secret::new("hunter22"), redactor(&["hunter22"])),
+            "*** Redactor(1 secrets)"
+        );
     }
 
     proptest! {

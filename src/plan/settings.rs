@@ -344,3 +344,45 @@ impl Plan {
             .filter(move |over| over.topics.iter().any(|pattern| pattern.matches(topic)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::tests::plan_with;
+
+    #[test]
+    fn names_on_the_target_follow_from_prefix_and_name() {
+        let plan = plan_with("topics.include = ['a']");
+        assert_eq!(plan.group(), "onceover-t");
+        assert_eq!(plan.transactional_id(7), "onceover-t-7");
+        assert_eq!(plan.ledger_topic(), "onceover-t-ledger");
+        let plan = plan_with("topics.include = ['a']\nledger.prefix = 'acme.'");
+        assert_eq!(plan.group(), "acme.t");
+        assert_eq!(plan.transactional_id(0), "acme.t-0");
+        assert_eq!(plan.ledger_topic(), "acme.t-ledger");
+    }
+
+    #[test]
+    fn the_first_override_that_has_a_field_decides_on_it() {
+        let plan = plan_with(
+            "[topics]\ninclude = ['a']\nstart = 'latest'\nreplication_factor = 3\n\
+             [topics.config]\nexclude = ['x']\noverride = { y = 'base', z = 'base' }\n\
+             [[topics.override]]\ntopics = ['a']\nconfig = { y = 'first' }\n\
+             [[topics.override]]\ntopics = ['/a|b/']\nstart = 'earliest'\nconfig = { y = 'second' }\n",
+        );
+        assert_eq!(plan.start_for("a"), Start::Earliest);
+        assert_eq!(plan.start_for("c"), Start::Latest);
+        assert_eq!(plan.replication_factor_for("a"), Some(3));
+        let source = [("x", "1"), ("y", "1"), ("w", "1"), (THROTTLING[0], "1")];
+        let source = source.map(|(name, value)| (name.to_string(), value.to_string())).into();
+        let config = |topic| plan.config_for(topic, &source).into_iter().collect::<Vec<_>>();
+        let pairs = |y: &str| {
+            [("w", "1"), ("y", y), ("z", "base")]
+                .map(|(name, value)| (name.to_string(), value.to_string()))
+                .to_vec()
+        };
+        assert_eq!(config("a"), pairs("first"));
+        assert_eq!(config("b"), pairs("second"));
+        assert_eq!(config("c"), pairs("base"));
+    }
+}

@@ -137,7 +137,10 @@ mod tests {
             ("", "not a size: expected a whole number and a unit, such as `64MiB`"),
             ("64", "a size without a unit: expected one such as `64MiB`"),
             ("64mib", "unknown unit of a size, did you mean `MiB`?"),
-            ("1.5GiB", "unknown unit of a size: the units are B, KB, KiB, MB, MiB, GB, GiB, TB, TiB"),
+            (
+                "1.5GiB",
+                "unknown unit of a size: the units are B, KB, KiB, MB, MiB, GB, GiB, TB, TiB",
+            ),
             ("99999999999GiB", "a size beyond 16 EiB"),
         ];
         for (text, error) in errors {
@@ -179,7 +182,7 @@ mod tests {
 
         #[test]
         fn any_text_is_a_size_or_an_error_without_the_text(text in "[0-9]{0,3}CANARY[a-zA-Z]{0,4}") {
-            for error in [parse_size(&text).err(), parse_rate(&text).err(), parse_duration(&text).err().map(|e| e)] {
+            for error in [parse_size(&text).err(), parse_rate(&text).err(), parse_duration(&text).err()] {
                 prop_assert!(error.is_some_and(|error| !error.contains("CANARY")));
             }
         }

@@ -26,6 +26,7 @@ const SOURCES: [(&str, &str); 11] = [
     ("Readers.java", include_str!("java/Readers.java")),
     ("WarmUp.java", include_str!("java/WarmUp.java")),
 ];
+const LOG4J: &str = include_str!("log4j2.properties");
 
 /// The jars of Apache Kafka, and what was built from and for them.
 #[derive(Debug)]
@@ -94,7 +95,7 @@ fn provide() -> Result<Distribution, Error> {
         Some(home) => Path::new(home).join("libs"),
         None => fetched(&folder)?,
     };
-    let jars = jars_in(&libs)?;
+    let jars = jars_in(&libs).unwrap_or_default();
     let version = version_of(&jars).ok_or_else(|| {
         Error::new(format!(
             "there is no `kafka_2.13-*.jar` in `{}`\nhint: `KAFKA_HOME` must be an unpacked \
@@ -104,7 +105,7 @@ fn provide() -> Result<Distribution, Error> {
     })?;
 
     let mut hasher = DefaultHasher::new();
-    (&jars, &jdk.version, SOURCES).hash(&mut hasher);
+    (&jars, &jdk.version, SOURCES, LOG4J).hash(&mut hasher);
     let tools = folder.join(format!("tools-{version}-{:016x}", hasher.finish()));
     if !tools.is_dir() {
         compile(&jdk, &jars, &tools)?;
@@ -160,8 +161,8 @@ pub fn pom_version() -> &'static str {
     after.split_once('<').map_or("", |(version, _)| version)
 }
 
-fn jars_in(libs: &Path) -> Result<Vec<PathBuf>, Error> {
-    let entries = fs::read_dir(libs).map_err(|e| Error::io("read", libs, &e))?;
+fn jars_in(libs: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(libs)?;
     let mut jars: Vec<PathBuf> = entries
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| path.extension() == Some(OsStr::new("jar")))
@@ -183,7 +184,7 @@ fn compile(jdk: &Jdk, jars: &[PathBuf], tools: &Path) -> Result<(), Error> {
     remove(&partial)?;
     let classes = partial.join("classes");
     fs::create_dir_all(&classes).map_err(|e| Error::io("create", &classes, &e))?;
-    write(&partial.join("log4j2.properties"), include_str!("log4j2.properties"))?;
+    write(&partial.join("log4j2.properties"), LOG4J)?;
     let mut javac = Command::new(&jdk.javac);
     javac
         .arg("-cp")

@@ -13,10 +13,8 @@ use crate::plan::secret::{MASK, Secret};
 use crate::plan::settings::{ClusterPlan, Registry};
 
 pub(super) fn read(cx: &Reading<'_>, mut fields: Fields<'_>, side: Side) -> ClusterPlan {
-    let (bootstrap, shown_bootstrap) = fields
-        .required("bootstrap")
-        .and_then(|value| bootstrap(cx, &value))
-        .unwrap_or_default();
+    let (bootstrap, shown_bootstrap) =
+        fields.required("bootstrap").and_then(|value| bootstrap(cx, &value)).unwrap_or_default();
     let mut properties = BTreeMap::new();
     let mut shown = BTreeMap::new();
     for (name, value) in fields.table("properties").all() {
@@ -59,7 +57,9 @@ fn is_address(address: &str) -> bool {
         None => (address, "9092"),
     };
     let host_chars = |c: char| c.is_alphanumeric() || ".-_[]:%".contains(c);
-    !host.is_empty() && host.chars().all(host_chars) && port.parse::<u16>().is_ok_and(|port| port > 0)
+    !host.is_empty()
+        && host.chars().all(host_chars)
+        && port.parse::<u16>().is_ok_and(|port| port > 0)
 }
 
 struct Property {
@@ -98,10 +98,12 @@ fn property(cx: &Reading<'_>, side: Side, name: &str, value: &Value<'_>) -> Opti
                 instead_of(name),
             ),
             (PropertyFault::Invalid, Some(accepts)) => value.problem(&format!(
-                "librdkafka does not take this value, but {}",
+                "not a value that librdkafka takes here: {}",
                 accepts.replace("..", " to ")
             )),
-            (PropertyFault::Invalid, None) => value.problem("librdkafka does not take this value"),
+            (PropertyFault::Invalid, None) => {
+                value.problem("not a value that librdkafka takes here")
+            }
         }
         return None;
     }

@@ -21,6 +21,8 @@ pub(super) struct Fields<'a> {
     asked: Vec<&'static str>,
     /// Any field may be in it.
     open: bool,
+    /// Something else stands where the table should be, and that has been said.
+    mistyped: bool,
 }
 
 /// A value, with the path and place that its problems name.
@@ -37,13 +39,8 @@ impl<'a> Fields<'a> {
         Self::new(cx, String::new(), 0, Some(table))
     }
 
-    fn new(
-        cx: &'a Reading<'a>,
-        path: String,
-        at: usize,
-        table: Option<&'a DeTable<'a>>,
-    ) -> Self {
-        Self { cx, path, at, table, asked: Vec::new(), open: false }
+    fn new(cx: &'a Reading<'a>, path: String, at: usize, table: Option<&'a DeTable<'a>>) -> Self {
+        Self { cx, path, at, table, asked: Vec::new(), open: false, mistyped: false }
     }
 
     fn path_of(&self, name: &str) -> String {
@@ -69,8 +66,13 @@ impl<'a> Fields<'a> {
     /// The field `name`; its absence is a problem.
     pub(super) fn required(&mut self, name: &'static str) -> Option<Value<'a>> {
         let value = self.value(name);
-        if value.is_none() {
-            self.cx.problems.add(self.at, &self.path_of(name), "missing, and it has no default", None);
+        if value.is_none() && !self.mistyped {
+            self.cx.problems.add(
+                self.at,
+                &self.path_of(name),
+                "missing, and it has no default",
+                None,
+            );
         }
         value
     }
@@ -224,10 +226,17 @@ impl<'a> Value<'a> {
     /// A string, or a number or boolean as its text.
     pub(super) fn scalar(&self) -> Option<String> {
         match self.value {
-            DeValue::Integer(_) => self.integer(i64::MIN..=i64::MAX).map(|number| number.to_string()),
+            DeValue::Integer(_) => {
+                self.integer(i64::MIN..=i64::MAX).map(|number| number.to_string())
+            }
             DeValue::Boolean(boolean) => Some(boolean.to_string()),
             _ => self.raw("a string, an integer or a boolean").map(str::to_string),
         }
+    }
+
+    /// The same without a reference.
+    pub(super) fn plain_scalar(&self) -> Option<String> {
+        if self.value.is_str() { self.string().map(str::to_string) } else { self.scalar() }
     }
 
     /// `true` or `false`.
@@ -262,7 +271,11 @@ impl<'a> Value<'a> {
         let duration = self.ok(parse_duration(self.text("a duration such as `\"500ms\"`")?))?;
         if !range.contains(&duration) {
             let show = humantime::format_duration;
-            self.problem(&format!("must be from {} to {}", show(*range.start()), show(*range.end())));
+            self.problem(&format!(
+                "must be from {} to {}",
+                show(*range.start()),
+                show(*range.end())
+            ));
             return None;
         }
         Some(duration)
@@ -293,7 +306,8 @@ impl<'a> Value<'a> {
     pub(super) fn start(&self) -> Option<Start> {
         match self.value {
             DeValue::Datetime(time) => self.ok(moment(time).map(Start::At)),
-            _ => self.ok(Start::parse(self.text("`\"earliest\"`, `\"latest\"`, `\"-7d\"` or a time")?)),
+            _ => self
+                .ok(Start::parse(self.text("`\"earliest\"`, `\"latest\"`, `\"-7d\"` or a time")?)),
         }
     }
 
@@ -326,12 +340,23 @@ impl<'a> Value<'a> {
 
     /// A list of strings with something in each.
     pub(super) fn strings(&self) -> Option<Vec<String>> {
-        Some(self.list()?.iter().filter_map(|item| item.some_string().map(str::to_string)).collect())
+        Some(
+            self.list()?.iter().filter_map(|item| item.some_string().map(str::to_string)).collect(),
+        )
     }
 
     /// A list of topics: names, or regular expressions between slashes.
     pub(super) fn topics(&self) -> Option<Vec<Pattern>> {
         self.patterns(Pattern::parse_topic)
+    }
+
+    /// The same with at least one.
+    pub(super) fn some_topics(&self) -> Option<Vec<Pattern>> {
+        let topics = self.topics()?;
+        if self.list()?.is_empty() {
+            self.problem_hint("must not be empty", "`['/.*/']` is every topic but internal ones");
+        }
+        Some(topics)
     }
 
     /// A list of names of any kind, or regular expressions between slashes.
@@ -355,6 +380,8 @@ impl<'a> Value<'a> {
         if table.is_none() {
             self.mistyped("a table");
         }
-        Fields::new(self.cx, self.path.clone(), self.at, table)
+        let mut fields = Fields::new(self.cx, self.path.clone(), self.at, table);
+        fields.mistyped = table.is_none();
+        fields
     }
 }

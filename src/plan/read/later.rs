@@ -8,9 +8,7 @@ use crate::plan::names::plan_name_fault;
 use crate::plan::pattern::Pattern;
 use crate::plan::resolve::has_reference;
 use crate::plan::secret::Secret;
-use crate::plan::settings::{
-    Allow, Assume, Cutover, Diff, Groups, Keys, Reconcile, Wave,
-};
+use crate::plan::settings::{Allow, Assume, Cutover, Diff, Groups, Keys, Reconcile, Wave};
 
 const MIB: u64 = 1 << 20;
 
@@ -19,7 +17,7 @@ fn required_text(fields: &mut Fields<'_>, name: &'static str) -> String {
 }
 
 fn required_topics(fields: &mut Fields<'_>) -> Vec<Pattern> {
-    fields.required("topics").and_then(|value| value.topics()).unwrap_or_default()
+    fields.required("topics").and_then(|value| value.some_topics()).unwrap_or_default()
 }
 
 /// `[[check.allow]]` and `[[assume]]`.
@@ -33,7 +31,7 @@ pub(super) fn checks(root: &mut Fields<'_>) -> (Vec<Allow>, Vec<Assume>) {
     let assume = root.tables("assume").into_iter().map(|mut fields| Assume {
         check: required_text(&mut fields, "check"),
         topics: required_topics(&mut fields),
-        value: fields.maybe("value", |value| value.scalar()),
+        value: fields.maybe("value", |value| value.plain_scalar()),
         reason: required_text(&mut fields, "reason"),
     });
     (allow, assume.collect())
@@ -77,7 +75,7 @@ pub(super) fn reconcile(cx: &Reading<'_>, mut fields: Fields<'_>) -> Reconcile {
     Reconcile {
         memory: fields.or("memory", 512 * MIB, |value| value.size(16 * MIB..=1 << 40)),
         every: fields.maybe("every", |value| {
-            value.duration(Duration::from_secs(1)..=Duration::from_secs(365 * 86_400))
+            value.duration(Duration::from_secs(1)..=Duration::from_secs(30 * 86_400))
         }),
         keys,
         secret,
@@ -87,7 +85,9 @@ pub(super) fn reconcile(cx: &Reading<'_>, mut fields: Fields<'_>) -> Reconcile {
 
 pub(super) fn diff(mut fields: Fields<'_>) -> Diff {
     // What a spreadsheet opens without complaint.
-    Diff { max_rows: fields.or("max_rows", 100_000, |value| value.integer(1..=u64::from(u32::MAX))) }
+    Diff {
+        max_rows: fields.or("max_rows", 100_000, |value| value.integer(1..=u64::from(u32::MAX))),
+    }
 }
 
 pub(super) fn groups(mut fields: Fields<'_>) -> Groups {

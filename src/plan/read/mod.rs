@@ -89,9 +89,8 @@ fn not_toml(problems: Problems<'_>, text: &str, error: &toml::de::Error) -> Erro
     let (_, line_start) = problems.line(at);
     let column = text.get(line_start..at).map_or(0, |before| before.chars().count()) + 1;
     let message = error.message();
-    let quotes = (message.contains("string values must be quoted")).then(|| {
-        "text stands in quotes, such as `name = \"orders-eu\"`".to_string()
-    });
+    let quotes = (message.contains("string values must be quoted"))
+        .then(|| "text stands in quotes, such as `name = \"orders-eu\"`".to_string());
     problems.add_to_file(at, format!("not valid TOML at column {column}: {message}"), quotes);
     problems.into_error().expect("a problem was added")
 }

@@ -50,10 +50,10 @@ pub(super) fn run(mut fields: Fields<'_>) -> Run {
 
 fn lanes(value: &Value<'_>) -> Option<LaneCount> {
     match value.type_name() {
-        "a string" => value.one_of(&[("auto", LaneCount::Auto)]),
         "an integer" => value.integer(1..=MAX_LANES).map(LaneCount::Fixed),
-        found => {
-            value.problem(&format!("expected `\"auto\"` or an integer, found {found}"));
+        "a string" if value.string()? == "auto" => Some(LaneCount::Auto),
+        _ => {
+            value.problem("expected `\"auto\"` or an integer");
             None
         }
     }
@@ -63,7 +63,9 @@ pub(super) fn ledger(mut fields: Fields<'_>, plan: &str) -> LedgerPlan {
     let name = |value: &Value<'_>| {
         let text = value.string()?;
         let fault = topic_name_fault(text);
-        let fault = fault.or_else(|| is_internal(text).then(|| "names that start with `__` are the brokers' own".into()));
+        let fault = fault.or_else(|| {
+            is_internal(text).then(|| "names that start with `__` are the brokers' own".into())
+        });
         if let Some(fault) = fault {
             value.problem(&fault);
             return None;

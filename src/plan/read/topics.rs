@@ -9,13 +9,7 @@ use crate::plan::settings::{TopicOverride, Topics};
 use crate::plan::start::Start;
 
 pub(super) fn read(mut fields: Fields<'_>) -> Topics {
-    let include = fields.required("include").and_then(|value| {
-        let include = value.topics()?;
-        if value.list().is_some_and(|items| items.is_empty()) {
-            value.problem_hint("must not be empty", "`['/.*/']` is every topic but internal ones");
-        }
-        Some(include)
-    });
+    let include = fields.required("include").and_then(|value| value.some_topics());
     let rename = fields.or("rename", Vec::new(), |value| Some(rules(&value.list()?)));
     let shared = fields.or("shared", Vec::new(), |value| {
         let shared = value.strings()?;
@@ -74,7 +68,7 @@ fn configs(fields: &mut Fields<'_>, excluded: &[String]) -> BTreeMap<String, Str
             );
         } else if excluded.contains(&name) {
             value.problem("it is in `topics.config.exclude` as well, which leaves it alone");
-        } else if let Some(text) = value.scalar() {
+        } else if let Some(text) = value.plain_scalar() {
             configs.insert(name, text);
         }
     }
@@ -82,7 +76,7 @@ fn configs(fields: &mut Fields<'_>, excluded: &[String]) -> BTreeMap<String, Str
 }
 
 fn topic_override(mut fields: Fields<'_>, excluded: &[String]) -> TopicOverride {
-    let topics = fields.required("topics").and_then(|topics| topics.topics());
+    let topics = fields.required("topics").and_then(|topics| topics.some_topics());
     let start = fields.maybe("start", Value::start);
     let replication_factor = fields.maybe("replication_factor", replication_factor);
     let mut config_fields = fields.table("config");

@@ -1,5 +1,5 @@
 use super::*;
-use crate::plan::testing::plan_with;
+use crate::plan::tests::plan_with;
 
 fn select(topics: &str, source: &[&str]) -> Result<Selection> {
     plan_with(&format!("[topics]\n{topics}")).select(source)
@@ -21,7 +21,8 @@ fn same(names: &[&str]) -> Vec<(String, String)> {
 #[test]
 fn names_and_patterns_select_sorted_and_once() {
     let source = ["payments.eu", "orders", "payments.us", "payments.tmp", "old.payments.eu"];
-    let topics = "include = ['/payments\\..*/', 'payments.eu', 'orders']\nexclude = ['payments.tmp']";
+    let topics =
+        "include = ['/payments\\..*/', 'payments.eu', 'orders']\nexclude = ['payments.tmp']";
     assert_eq!(pairs(topics, &source), same(&["orders", "payments.eu", "payments.us"]));
 }
 
@@ -67,12 +68,14 @@ fn everything_excluded_is_an_error() {
 
 #[test]
 fn topics_of_other_tools_are_selected_with_a_warning() {
-    let source = ["_schemas", "app-x-changelog", "connect-a", "connect-b", "connect-c", "connect-d"];
+    let source =
+        ["_schemas", "app-x-changelog", "connect-a", "connect-b", "connect-c", "connect-d"];
     let selection = select("include = ['/.*/']", &source).expect("a selection");
     assert_eq!(selection.topics.len(), 6);
     assert_eq!(selection.warnings.len(), 3);
-    assert!(selection.warnings.iter().any(|warning| warning
-        .starts_with("`connect-a`, `connect-b`, `connect-c` and 1 more will be copied, but")));
+    assert!(selection.warnings.iter().any(|warning| {
+        warning.starts_with("`connect-a`, `connect-b`, `connect-c` and 1 more will be copied, but")
+    }));
 }
 
 #[test]

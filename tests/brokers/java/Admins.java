@@ -76,7 +76,11 @@ final class Admins {
         return topicOnceComplete(request, topic, total);
     }
 
-    /** The controller answers before the brokers know: wait until every partition has its leader. */
+    /**
+     * The controller answers before the brokers know: wait until every partition has its leader, and
+     * the leader its partition. A producer with several requests on their way may otherwise have the
+     * first ones refused and a later one taken, and all others are out of sequence for ever.
+     */
     private static Object topicOnceComplete(Oracle.Request request, String topic, int partitions)
             throws Exception {
         long end = System.nanoTime() + request.timeout() * 1_000_000L;
@@ -85,6 +89,7 @@ final class Admins {
                 TopicDescription description = describe(request, topic);
                 if (description.partitions().size() == partitions
                         && description.partitions().stream().allMatch(p -> p.leader() != null)) {
+                    offsets(request, List.of(topic)); // asked again until the leaders know it too
                     return Map.of("id", description.topicId().toString());
                 }
             } catch (UnknownTopicOrPartitionException notYet) {

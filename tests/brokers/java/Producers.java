@@ -44,12 +44,13 @@ final class Producers {
 
     private static KafkaProducer<byte[], byte[]> producer(Oracle.Request request, Map<String, Object> defaults) {
         int timeout = request.timeout();
-        Map<String, Object> settings = new HashMap<>(defaults);
-        settings.put("bootstrap.servers", request.bootstrap());
-        settings.put("max.block.ms", timeout);
-        settings.put("delivery.timeout.ms", timeout);
-        settings.put("request.timeout.ms", timeout / 3);
-        settings.put("reconnect.backoff.max.ms", 200);
+        Map<String, Object> settings = new HashMap<>(Map.of(
+                "bootstrap.servers", request.bootstrap(),
+                "max.block.ms", timeout,
+                "delivery.timeout.ms", timeout,
+                "request.timeout.ms", timeout / 3,
+                "reconnect.backoff.max.ms", 200));
+        settings.putAll(defaults);
         settings.putAll(request.settings("settings"));
         return new KafkaProducer<>(settings, new ByteArraySerializer(), new ByteArraySerializer());
     }
@@ -140,7 +141,8 @@ final class Producers {
         Numbered rule = new Numbered(request.json());
         long perTransaction = request.number("per_tx", 0);
         Map<String, Object> defaults = new HashMap<>(Map.of(
-                "linger.ms", 20, "batch.size", 262_144, "buffer.memory", 67_108_864));
+                "linger.ms", 20, "batch.size", 262_144, "buffer.memory", 67_108_864,
+                "delivery.timeout.ms", 4 * request.timeout())); // a full buffer is no fault
         if (perTransaction > 0) {
             defaults.put("transactional.id", "oracle-" + UUID.randomUUID());
         }

@@ -56,6 +56,7 @@ final class Readers {
                 "auto.offset.reset", "none",
                 "enable.auto.commit", false,
                 "allow.auto.create.topics", false,
+                "fetch.max.wait.ms", 10, // also what a close waits for
                 "max.poll.records", 5000,
                 "max.partition.fetch.bytes", 4_194_304,
                 "reconnect.backoff.max.ms", 200);

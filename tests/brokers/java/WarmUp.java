@@ -9,8 +9,8 @@ public final class WarmUp {
     public static void main(String[] args) throws Exception {
         daemon(() -> Node.main(args));
         daemon(() -> {
-            Thread.sleep(60_000);
-            throw new IllegalStateException("no end after 60 s");
+            Thread.sleep(300_000); // takes 5 s, or a minute on a machine that is busy compiling
+            throw new IllegalStateException("no end after 300 s");
         });
         String numbered = "'topic':'t','partitions':2,'count':20,'value_size':50,'headers':1,'first_timestamp':1";
         perform(args[2], "'op':'describe_cluster'");
@@ -24,7 +24,7 @@ public final class WarmUp {
     }
 
     private static void perform(String address, String request) throws Exception {
-        String json = "{'bootstrap':'" + address + "','timeout_ms':60000," + request + "}";
+        String json = "{'bootstrap':'" + address + "','timeout_ms':120000," + request + "}";
         Oracle.perform(new Oracle.Request(Oracle.JSON.readTree(json.replace('\'', '"'))));
     }
 

@@ -1,16 +1,20 @@
-//! Plans for tests: no environment, no files, properties judged by the table.
+//! Plans for tests, and tests of whole plans: wrong ones, secret ones, and those that we hand out.
+
+mod cases;
+mod samples;
+mod secrets;
 
 use std::io;
 use std::path::Path;
 
-use super::properties::check_by_table;
-use super::{Env, Plan};
 use crate::error::Result;
+use crate::plan::{Env, Plan, check_by_table};
 
 /// What every plan needs besides `[topics]`.
-pub(crate) const HEAD: &str = "name = 't'\nsource.bootstrap = 'a:9092'\ntarget.bootstrap = 'b:9092'\n";
+pub(crate) const HEAD: &str =
+    "name = 't'\nsource.bootstrap = 'a:9092'\ntarget.bootstrap = 'b:9092'\n";
 
-/// Loads a text; `${env:SET}` is `from-the-environment`, `${file:/there}` is `from-a-file`.
+/// Loads a text, properties judged by the table; `${env:SET}` is `from-the-environment`, `${file:/there}` is `from-a-file`.
 pub(crate) fn parse(text: &str) -> Result<Plan> {
     let env = Env {
         env: &|name| (name == "SET").then(|| "from-the-environment".to_string()),

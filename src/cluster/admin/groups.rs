@@ -1,0 +1,75 @@
+//! Consumer groups from outside: committed offsets and members.
+
+use std::collections::BTreeMap;
+
+use super::{Admin, CHUNK, REQUEST};
+use crate::cluster::class::ClusterError;
+use crate::cluster::sys::fault::Fault;
+use crate::cluster::sys::groups;
+use crate::cluster::sys::list::PartitionList;
+use crate::plan::TopicPartition;
+
+/// A member of a group, as the coordinator lists it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GroupMember {
+    /// Member id, given by the coordinator.
+    pub member_id: String,
+    /// `group.instance.id`: our worker's name.
+    pub instance_id: Option<String>,
+    /// `client.id`.
+    pub client_id: String,
+    /// Address that the coordinator sees.
+    pub host: String,
+    /// What it is assigned.
+    pub partitions: Vec<TopicPartition>,
+}
+
+impl Admin {
+    /// The committed offsets of `group`, stable ones only: waits for open transactions. Partitions
+    /// without one are left out.
+    pub fn group_offsets(
+        &self,
+        group: &str,
+        partitions: &[TopicPartition],
+    ) -> Result<BTreeMap<TopicPartition, i64>, ClusterError> {
+        let what = format!("cannot read the offsets of group `{group}`");
+        let mut found = BTreeMap::new();
+        for chunk in partitions.chunks(CHUNK) {
+            let entries = self.retry(&what, || {
+                let wanted = PartitionList::of(chunk);
+                let answer = groups::offsets(&self.client, group, &wanted, REQUEST)?;
+                let entries = groups::committed(&answer.wait(REQUEST * 2)?)?;
+                match entries.iter().find(|entry| !entry.code.is_ok()) {
+                    Some(entry) => Err(Fault::from_code(entry.code)),
+                    None => Ok(entries),
+                }
+            })?;
+            for entry in entries.into_iter().filter(|entry| entry.offset >= 0) {
+                found.insert(TopicPartition::new(entry.topic, entry.partition), entry.offset);
+            }
+        }
+        Ok(found)
+    }
+
+    /// The members of `group`; none where there is no such group.
+    pub fn group_members(&self, group: &str) -> Result<Vec<GroupMember>, ClusterError> {
+        let what = format!("cannot describe group `{group}`");
+        let members = self.retry(&what, || {
+            groups::members(&groups::describe(&self.client, group, REQUEST).wait(REQUEST * 2)?)
+        })?;
+        Ok(members
+            .into_iter()
+            .map(|member| GroupMember {
+                member_id: member.id,
+                instance_id: member.instance_id,
+                client_id: member.client_id,
+                host: member.host,
+                partitions: member
+                    .assigned
+                    .into_iter()
+                    .map(|entry| TopicPartition::new(entry.topic, entry.partition))
+                    .collect(),
+            })
+            .collect())
+    }
+}

@@ -1,0 +1,108 @@
+//! Questions to a cluster, and the one thing that is changed there outside of records: topics made.
+//!
+//! Retriable errors are tried again, visibly, for half a minute; what is returned is final for the
+//! caller, whatever its class.
+
+mod groups;
+mod offsets;
+mod topics;
+
+pub use groups::GroupMember;
+pub use offsets::{At, OffsetAt};
+pub use topics::{Created, NewTopic, PendingTopicIds, TopicConfig, TopicInfo};
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::class::{Call, Class, ClusterError};
+use super::connect::Connection;
+use super::sys::client::{Client, Role};
+use super::sys::code::Code;
+use super::sys::fault::Fault;
+use crate::error::Side;
+
+/// How long one request may take.
+const REQUEST: Duration = Duration::from_secs(10);
+
+/// How long retriable errors are tried again: a broker's restart and an election fit in.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Items per request: names, partitions. Keeps answers below the brokers' and our own limits.
+const CHUNK: usize = 2000;
+
+/// Asks one of the clusters.
+pub struct Admin {
+    connection: Connection,
+    client: Arc<Client>,
+    brokers: usize,
+}
+
+impl Admin {
+    /// Connects, waiting at most half a minute for a broker's answer.
+    pub fn connect(connection: &Connection) -> Result<Admin, ClusterError> {
+        let client = connection.start(Role::Producer, "admin", &[], 0)?;
+        let brokers = connection.reach(&client, PATIENCE)?.brokers;
+        Ok(Admin { connection: connection.clone(), client, brokers })
+    }
+
+    /// Which cluster it asks.
+    pub fn side(&self) -> Side {
+        self.connection.side()
+    }
+
+    /// The cluster's id.
+    pub fn cluster_id(&self) -> Result<String, ClusterError> {
+        self.retry("cannot read the cluster id", || {
+            self.client.cluster_id(REQUEST).ok_or_else(|| Fault::from_code(Code::TIMED_OUT))
+        })
+    }
+
+    /// How many brokers the cluster had when it was connected to.
+    pub fn brokers(&self) -> usize {
+        self.brokers
+    }
+
+    /// How long a small request takes there and back: the least of three.
+    pub fn round_trip(&self) -> Result<Duration, ClusterError> {
+        let mut least = Duration::MAX;
+        for _ in 0..3 {
+            let begun = Instant::now();
+            self.retry("cannot measure the round trip", || self.client.metadata(false, REQUEST))?;
+            least = least.min(begun.elapsed());
+        }
+        Ok(least)
+    }
+
+    /// Asks until there is an answer, an error that will not pass, or no patience left.
+    fn retry<T>(
+        &self,
+        what: &str,
+        mut ask: impl FnMut() -> Result<T, Fault>,
+    ) -> Result<T, ClusterError> {
+        let deadline = Instant::now() + PATIENCE;
+        let mut pause = Duration::from_millis(50);
+        loop {
+            let fault = match ask() {
+                Ok(answer) => return Ok(answer),
+                Err(fault) => fault,
+            };
+            self.client.serve();
+            let error = self.error(what, &fault);
+            if error.class != Class::Retriable || Instant::now() + pause > deadline {
+                return Err(error);
+            }
+            // What passes within a moment is nobody's business.
+            if pause < Duration::from_millis(400) {
+                tracing::debug!(side = %error.side, "{}; asking again", error.what);
+            } else {
+                tracing::warn!(side = %error.side, "{}; asking again", error.what);
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_secs(2));
+        }
+    }
+
+    fn error(&self, what: &str, fault: &Fault) -> ClusterError {
+        self.connection.error(Call::Ask, what, fault, Some(self.client.notices()))
+    }
+}

@@ -1,0 +1,127 @@
+//! Offsets of partitions: log start, log end, last stable offset, by time.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use super::{Admin, CHUNK, PATIENCE, REQUEST};
+use crate::cluster::class::{Call, Class, ClusterError, classify};
+use crate::cluster::sys::code::Code;
+use crate::cluster::sys::fault::Fault;
+use crate::cluster::sys::list::PartitionList;
+use crate::cluster::sys::offsets::{EARLIEST, LATEST, list, listed};
+use crate::plan::TopicPartition;
+
+/// Which offset of a partition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum At {
+    /// The first offset that the log still holds.
+    LogStart,
+    /// The high watermark: what is replicated, open transactions included.
+    LogEnd,
+    /// The last stable offset: the first offset of the earliest open transaction, else the high
+    /// watermark. `read_committed` reads up to it.
+    LastStable,
+    /// The first record at or after this time (milliseconds since 1970); the log end where there
+    /// is none.
+    Timestamp(i64),
+}
+
+/// An offset of a partition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OffsetAt {
+    /// The offset.
+    pub offset: i64,
+    /// Leader epoch there, where the broker tells it.
+    pub leader_epoch: Option<i32>,
+}
+
+/// What each partition's question came to.
+type Found = BTreeMap<TopicPartition, Result<OffsetAt, ClusterError>>;
+
+impl Admin {
+    /// The offset `at` of each partition. Partitions fail one by one: a missing one is its own error.
+    pub fn offsets(&self, partitions: &[TopicPartition], at: At) -> Result<Found, ClusterError> {
+        let mut found = Found::new();
+        let mut wanted: BTreeSet<TopicPartition> = partitions.iter().cloned().collect();
+        let deadline = Instant::now() + PATIENCE;
+        let mut pause = Duration::from_millis(50);
+        while !wanted.is_empty() {
+            let last_try = Instant::now() + pause > deadline;
+            let mut again = BTreeSet::new();
+            for chunk in wanted.into_iter().collect::<Vec<_>>().chunks(CHUNK) {
+                self.ask(chunk, at, last_try, &mut found, &mut again)?;
+            }
+            wanted = again;
+            if !wanted.is_empty() {
+                tracing::debug!(side = %self.side(), partitions = wanted.len(), "asking again");
+                std::thread::sleep(pause);
+                pause = (pause * 2).min(Duration::from_secs(2));
+            }
+        }
+        if let At::Timestamp(_) = at {
+            self.end_where_none(&mut found)?;
+        }
+        Ok(found)
+    }
+
+    /// One request. What passes goes to `again`, unless this was the last try.
+    fn ask(
+        &self,
+        chunk: &[TopicPartition],
+        at: At,
+        last_try: bool,
+        found: &mut Found,
+        again: &mut BTreeSet<TopicPartition>,
+    ) -> Result<(), ClusterError> {
+        let (spec, committed) = match at {
+            At::LogStart => (EARLIEST, false),
+            At::LogEnd => (LATEST, false),
+            At::LastStable => (LATEST, true),
+            At::Timestamp(millis) => (millis.max(0), false),
+        };
+        let what = "cannot read the offsets of the partitions";
+        let entries = self.retry(what, || {
+            let mut wanted = PartitionList::new(chunk.len());
+            for partition in chunk {
+                wanted.add(&partition.topic, partition.partition, spec, None);
+            }
+            Ok(listed(&list(&self.client, &wanted, committed, REQUEST)?.wait(REQUEST * 2)?))
+        })?;
+        let mut answers: BTreeMap<(String, i32), _> = entries
+            .into_iter()
+            .map(|entry| ((entry.topic.clone(), entry.partition), entry))
+            .collect();
+        for partition in chunk {
+            let key = (partition.topic.to_string(), partition.partition);
+            let fault = match answers.remove(&key) {
+                Some(entry) if entry.code.is_ok() => {
+                    let (offset, leader_epoch) = (entry.offset, entry.leader_epoch);
+                    found.insert(partition.clone(), Ok(OffsetAt { offset, leader_epoch }));
+                    continue;
+                }
+                Some(entry) => Fault::from_code(entry.code),
+                None => Fault::from_code(Code::TIMED_OUT),
+            };
+            if !last_try && classify(Call::Ask, &fault) == Class::Retriable {
+                again.insert(partition.clone());
+            } else {
+                let what = format!("cannot read the offsets of `{partition}`");
+                found.insert(partition.clone(), Err(self.error(&what, &fault)));
+            }
+        }
+        Ok(())
+    }
+
+    /// A time after the last record has no offset (-1): it is the log end.
+    fn end_where_none(&self, found: &mut Found) -> Result<(), ClusterError> {
+        let none: Vec<TopicPartition> = found
+            .iter()
+            .filter(|(_, answer)| matches!(answer, Ok(at) if at.offset < 0))
+            .map(|(partition, _)| partition.clone())
+            .collect();
+        if !none.is_empty() {
+            found.extend(self.offsets(&none, At::LogEnd)?);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,320 @@
+//! A plain reader of single logs, on either side: the ledger, anchors, foreign records.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use super::{Isolation, ReaderTuning, consumer, position_is_gone};
+use crate::cluster::class::{Call, Class, ClusterError, classify};
+use crate::cluster::connect::Connection;
+use crate::cluster::sys::code::Code;
+use crate::cluster::sys::consume::{Consumer, Fetched, Notice};
+use crate::cluster::sys::fault::Fault;
+use crate::cluster::sys::list::PartitionList;
+use crate::plan::TopicPartition;
+use crate::record::Record;
+
+/// How long a log may bring nothing before reading it is given up.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Partitions looked at together by [`LogReader::first_at`].
+const TOGETHER: usize = 500;
+
+/// Reading whole logs.
+const BULK: ReaderTuning = ReaderTuning { queue_bytes: 32 << 20, fetch_bytes: 4 << 20 };
+
+/// Reading one record of each of many logs.
+const TINY: ReaderTuning = ReaderTuning { queue_bytes: 16 << 20, fetch_bytes: 64 << 10 };
+
+/// What is at an offset.
+#[derive(Debug)]
+pub enum First<'a> {
+    /// The first visible record at or after it.
+    Record(&'a Record<'a>),
+    /// None up to the end of the partition; the next offset to be read there.
+    None {
+        /// Position at the end.
+        end: i64,
+    },
+    /// The offset is not in the log: deleted, beyond the end, or no such partition.
+    Lost {
+        /// What the client said.
+        reason: String,
+    },
+}
+
+/// Reads logs from an offset to another.
+pub struct LogReader {
+    connection: Connection,
+    isolation: Isolation,
+    bulk: Option<Consumer>,
+    tiny: Option<Consumer>,
+}
+
+impl LogReader {
+    /// A reader that sees what `isolation` lets it see. Connects when it first reads.
+    pub fn open(connection: &Connection, isolation: Isolation) -> Result<LogReader, ClusterError> {
+        Ok(LogReader { connection: connection.clone(), isolation, bulk: None, tiny: None })
+    }
+
+    /// Shows the visible records of `at` from offset `from` on and below `until` (a last stable
+    /// offset or high watermark that was asked for), until `each` breaks. Returns the position
+    /// reached: `until`, or the offset after the record at which it broke off.
+    ///
+    /// Control and aborted records count as read: the position passes over them. Half a minute
+    /// without progress is a retriable error; an offset that is not in the log a final one.
+    pub fn read(
+        &mut self,
+        at: &TopicPartition,
+        from: i64,
+        until: i64,
+        each: &mut dyn FnMut(&Record<'_>) -> ControlFlow<()>,
+    ) -> Result<i64, ClusterError> {
+        if from >= until {
+            return Ok(from);
+        }
+        let mut position = from;
+        let mut broken = false;
+        let start = [(at.clone(), from)];
+        self.scan(Size::Bulk, &start, &mut |_, seen| {
+            match seen {
+                Seen::Record(record) if record.offset < until => {
+                    position = record.offset + 1;
+                    broken = each(record).is_break();
+                }
+                Seen::Record(_) => position = until,
+                Seen::End(end) => position = position.max(end),
+                Seen::Lost(reason) => return Err(reason),
+            }
+            Ok(broken || position >= until)
+        })?;
+        Ok(if broken { position } else { position.min(until) })
+    }
+
+    /// What is at or after each of these offsets, many partitions at once with small fetches.
+    /// `each` is called once per entry of `at`, with its index, in any order.
+    pub fn first_at(
+        &mut self,
+        at: &[(TopicPartition, i64)],
+        each: &mut dyn FnMut(usize, First<'_>),
+    ) -> Result<(), ClusterError> {
+        for round in rounds(at) {
+            let start: Vec<_> = round.iter().map(|&index| at[index].clone()).collect();
+            self.scan(Size::Tiny, &start, &mut |index, seen| {
+                let first = match seen {
+                    Seen::Record(record) => First::Record(record),
+                    Seen::End(end) => First::None { end },
+                    Seen::Lost(reason) => First::Lost { reason },
+                };
+                each(round[index], first);
+                Ok(true)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Reads partitions from their offsets until `see` has said of each that it is done. An `Err`
+    /// of `see` is the reason why the partition cannot be read.
+    fn scan(
+        &mut self,
+        size: Size,
+        start: &[(TopicPartition, i64)],
+        see: &mut dyn FnMut(usize, Seen<'_>) -> Result<bool, String>,
+    ) -> Result<(), ClusterError> {
+        let connection = self.connection.clone();
+        let what = match start {
+            [(at, _)] => format!("cannot read `{at}`"),
+            _ => "cannot read the partitions".to_owned(),
+        };
+        let consumer = self.consumer(size)?;
+        let error = |consumer: &Consumer, fault: &Fault| {
+            connection.error(Call::Fetch, &what, fault, Some(consumer.client().notices()))
+        };
+        let mut scan = Scan::of(start);
+        let mut list = PartitionList::new(start.len());
+        for (at, offset) in start {
+            list.add(&at.topic, at.partition, *offset, None);
+        }
+        consumer
+            .unassign()
+            .and_then(|()| consumer.assign(&list))
+            .map_err(|fault| error(consumer, &fault))?;
+        let mut progress = Instant::now();
+        while scan.open > 0 {
+            let mut outcome = Ok(());
+            let mut done = Vec::new();
+            consumer.take(Duration::from_millis(100), &mut |fetched| {
+                // An error that comes again and again is none.
+                if matches!(&fetched, Fetched::Records(..))
+                    || matches!(&fetched, Fetched::Notice(n) if n.code == Code::PARTITION_EOF)
+                {
+                    progress = Instant::now();
+                }
+                if outcome.is_ok() {
+                    outcome = scan.take(fetched, see, &mut done);
+                }
+            });
+            consumer.client().serve();
+            outcome.map_err(|fault| error(consumer, &fault))?;
+            for (code, text) in consumer.client().notices().take_errors() {
+                let fault = Fault::new(code, text);
+                if code != Code::GROUP_DENIED && classify(Call::Fetch, &fault) == Class::Final {
+                    return Err(error(consumer, &fault));
+                }
+            }
+            if !done.is_empty() && scan.open > 0 {
+                let done = PartitionList::of(done.into_iter().map(|index| &start[index].0));
+                consumer.pause(&done).map_err(|fault| error(consumer, &fault))?;
+            }
+            if progress.elapsed() > PATIENCE {
+                return Err(error(consumer, &Fault::from_code(Code::TIMED_OUT)));
+            }
+        }
+        consumer.unassign().map_err(|fault| error(consumer, &fault))
+    }
+
+    fn consumer(&mut self, size: Size) -> Result<&mut Consumer, ClusterError> {
+        let (place, tuning, ahead) = match size {
+            Size::Bulk => (&mut self.bulk, BULK, 1_000_000),
+            Size::Tiny => (&mut self.tiny, TINY, 1),
+        };
+        if place.is_none() {
+            // The client id is the name that the cluster's rules allow.
+            let group = self.connection.client_id();
+            *place = Some(consumer(
+                &self.connection,
+                "log-reader",
+                group,
+                self.isolation,
+                tuning,
+                ahead,
+            )?);
+        }
+        Ok(place.as_mut().expect("just made"))
+    }
+}
+
+/// Indexes of `at` in groups that can be read together: a partition is in each at most once.
+fn rounds(at: &[(TopicPartition, i64)]) -> Vec<Vec<usize>> {
+    let mut rounds: Vec<Vec<usize>> = Vec::new();
+    let mut times_seen: HashMap<&TopicPartition, usize> = HashMap::new();
+    let mut open: HashMap<usize, usize> = HashMap::new();
+    for (index, (partition, _)) in at.iter().enumerate() {
+        let times = times_seen.entry(partition).or_default();
+        let round = *open.entry(*times).or_insert_with(|| {
+            rounds.push(Vec::new());
+            rounds.len() - 1
+        });
+        rounds[round].push(index);
+        if rounds[round].len() == TOGETHER {
+            open.remove(times);
+        }
+        *times += 1;
+    }
+    rounds
+}
+
+#[derive(Clone, Copy)]
+enum Size {
+    Bulk,
+    Tiny,
+}
+
+enum Seen<'a> {
+    Record(&'a Record<'a>),
+    End(i64),
+    Lost(String),
+}
+
+/// Which partitions are still being read.
+struct Scan {
+    index: HashMap<(String, i32), usize>,
+    from: Vec<i64>,
+    done: Vec<bool>,
+    open: usize,
+}
+
+impl Scan {
+    fn of(start: &[(TopicPartition, i64)]) -> Scan {
+        let key = |at: &TopicPartition| (at.topic.to_string(), at.partition);
+        Scan {
+            index: start.iter().enumerate().map(|(i, (at, _))| (key(at), i)).collect(),
+            from: start.iter().map(|(_, offset)| *offset).collect(),
+            done: vec![false; start.len()],
+            open: start.len(),
+        }
+    }
+
+    fn take(
+        &mut self,
+        fetched: Fetched,
+        see: &mut dyn FnMut(usize, Seen<'_>) -> Result<bool, String>,
+        newly_done: &mut Vec<usize>,
+    ) -> Result<(), Fault> {
+        let (topic, partition) = match &fetched {
+            Fetched::Records(_, partition, messages) => (messages.topic().to_owned(), *partition),
+            Fetched::Notice(Notice { topic: Some(topic), partition, .. }) => {
+                (topic.clone(), *partition)
+            }
+            Fetched::Notice(notice) => {
+                tracing::debug!(?notice, "not about a partition");
+                return Ok(());
+            }
+        };
+        let Some(&index) = self.index.get(&(topic, partition)) else { return Ok(()) };
+        if self.done[index] {
+            return Ok(());
+        }
+        let gone = |reason| Fault::new(Code::OFFSET_OUT_OF_RANGE, reason);
+        let done = match fetched {
+            Fetched::Records(_, _, messages) => {
+                let mut outcome = Ok(false);
+                let _stopped = messages.visit(&mut |_, record| {
+                    if record.offset >= self.from[index] {
+                        outcome = see(index, Seen::Record(record));
+                    }
+                    match outcome {
+                        Ok(false) => ControlFlow::Continue(()),
+                        _ => ControlFlow::Break(()),
+                    }
+                });
+                outcome.map_err(gone)?
+            }
+            Fetched::Notice(notice) if notice.code == Code::PARTITION_EOF => {
+                notice.offset >= self.from[index]
+                    && see(index, Seen::End(notice.offset)).map_err(gone)?
+            }
+            Fetched::Notice(notice) if position_is_gone(notice.code) => {
+                see(index, Seen::Lost(notice.text)).map_err(gone)?
+            }
+            Fetched::Notice(notice) => {
+                let fault = Fault::new(notice.code, notice.text);
+                if classify(Call::Fetch, &fault) != Class::Retriable {
+                    return Err(fault);
+                }
+                tracing::debug!(?fault, "the client tries on");
+                false
+            }
+        };
+        if done {
+            self.done[index] = true;
+            self.open -= 1;
+            newly_done.push(index);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_partition_that_is_asked_for_twice_is_read_in_two_rounds() {
+        let at = |partition| (TopicPartition::new("t", partition), 0);
+        let many: Vec<_> = (0..700).chain([3, 4]).map(at).collect();
+        let rounds = rounds(&many);
+        assert_eq!(rounds.iter().map(Vec::len).collect::<Vec<_>>(), [500, 200, 2]);
+        assert_eq!(rounds[2], [700, 701]);
+    }
+}

@@ -1,0 +1,60 @@
+//! The only `unsafe` code: what librdkafka has and the `rdkafka` crate lacks, behind safe calls.
+//!
+//! Nothing here decides anything: a wrapper turns one C call into one Rust call, owns what the C
+//! side hands over, and copies or borrows what it shows. Rules live one folder up.
+//!
+//! | wrapper | what rdkafka lacks | test |
+//! |---|---|---|
+//! | [`code::Code`] | codes a newer broker sends are outside of its enum (undefined behaviour when read as one) | `code::tests::*` |
+//! | [`fault::Fault`] | `KafkaError` drops the error's text, or prints a property's value | `fault::tests::*` |
+//! | [`client::Client`] | its clients show log lines only while they are polled, so a blocking call hides why it waits; dropping one can hang | `cluster::connect` |
+//! | [`list::PartitionList`] | leader epochs and raw error codes of list entries | `list::tests::*` |
+//! | [`message::Messages`] | header names that are not UTF-8 panic; an `Arc` and an allocation per record | `cluster::reader` |
+//! | [`consume::Consumer`] | batch consumption; partition EOF with its topic and offset; seek with epochs | `cluster::reader` |
+//! | [`produce::Producer`] | topic handles, header copies without parsing, delivery reports without a callback | `cluster::writer` |
+//! | [`transaction`] | `send_offsets` with metadata that was looked at first; errors with their text | `cluster::writer` |
+//! | [`group`] | generation and member id of the metadata; rebalance events without a callback; closing with a deadline | `cluster::membership` |
+//! | [`request`], [`topics`], [`offsets`], [`groups`] | ListOffsets, DescribeTopics (topic ids), group offsets and members; requests that are collected later | `cluster::admin` |
+
+#![allow(unsafe_code)]
+
+pub(super) mod client;
+pub(super) mod code;
+pub(super) mod consume;
+pub(super) mod fault;
+pub(super) mod group;
+pub(super) mod groups;
+pub(super) mod list;
+pub(super) mod message;
+pub(super) mod offsets;
+pub(super) mod produce;
+pub(super) mod request;
+pub(super) mod topics;
+pub(super) mod transaction;
+
+use std::ffi::{CStr, CString, c_char};
+use std::time::Duration;
+
+/// A copy of a C string; empty where there is none.
+///
+/// # Safety
+/// `text` is null or points to a C string that lives during the call.
+unsafe fn text(text: *const c_char) -> String {
+    if text.is_null() {
+        return String::new();
+    }
+    // SAFETY: not null, and a C string by the caller's promise.
+    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+}
+
+/// A C string of `text`; what follows an inner NUL is cut off (no Kafka name may hold one).
+fn c_string(text: &str) -> CString {
+    let end = text.find('\0').unwrap_or(text.len());
+    CString::new(&text[..end]).unwrap_or_default()
+}
+
+/// Milliseconds as librdkafka takes them; never "for ever", and at least 1 unless zero.
+fn millis(wait: Duration) -> i32 {
+    let rounded = wait.as_micros().div_ceil(1000);
+    i32::try_from(rounded).unwrap_or(i32::MAX)
+}
