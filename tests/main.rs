@@ -3,3 +3,6 @@
 mod brokers;
 mod brokers_test;
 mod cli;
+mod cluster;
+mod oracle_test;
+mod pipe;

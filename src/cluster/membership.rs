@@ -376,7 +376,9 @@ impl Polling {
         if self.leaving == Leaving::Unsubscribed && (gone || shared.state().over.is_some()) {
             self.leaving = Leaving::Closing;
             if let Err(fault) = member.start_closing() {
-                tracing::debug!("cannot close: {}", fault.text);
+                // A member that was fenced or refused has nothing to leave.
+                tracing::debug!("no need to close: {}", fault.text);
+                return true;
             }
         }
         self.leaving == Leaving::Closing && member.closed()

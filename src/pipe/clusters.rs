@@ -38,7 +38,7 @@ impl Clusters {
         let target =
             Connection::new(Side::Target, &plan.target.bootstrap, &plan.target.properties, &client);
         let source_admin = Arc::new(Admin::connect(&source)?);
-        let target_admin = Arc::new(Admin::connect(&target)?);
+        let target_admin = Arc::new(Admin::connect_for(&target, &plan.group())?);
         let topic = Arc::from(plan.ledger_topic());
         let open = |connection| -> Result<_, ClusterError> {
             Ok(Mutex::new(LogReader::open(connection, Isolation::Committed)?))

@@ -25,7 +25,7 @@ pub struct GroupMember {
 }
 
 impl Admin {
-    /// The committed offsets of `group`, stable ones only: waits for open transactions. Partitions
+    /// The committed offsets of `group`, which must be the one connected for; stable ones only: waits for open transactions. Partitions
     /// without one are left out.
     pub fn group_offsets(
         &self,

@@ -38,9 +38,26 @@ pub struct Admin {
 }
 
 impl Admin {
-    /// Connects, waiting at most half a minute for a broker's answer.
+    /// Connects, waiting at most half a minute for a broker's answer. Says nothing about any group.
     pub fn connect(connection: &Connection) -> Result<Admin, ClusterError> {
-        let client = connection.start(Role::Producer, "admin", &[], 0)?;
+        Self::start(connection, Role::Producer, &[])
+    }
+
+    /// Connects for questions about `group` as well. A client without a group id crashes inside
+    /// librdkafka 2.12.1 when a coordinator answers `NOT_COORDINATOR` to ListConsumerGroupOffsets
+    /// (`rd_kafka_handle_OffsetFetch` uses the consumer group that only such a client has; seen as a
+    /// segmentation fault against a broker that had just started).
+    pub fn connect_for(connection: &Connection, group: &str) -> Result<Admin, ClusterError> {
+        let own = [("group.id", group.to_owned()), ("enable.auto.commit", "false".to_owned())];
+        Self::start(connection, Role::Consumer, &own)
+    }
+
+    fn start(
+        connection: &Connection,
+        role: Role,
+        own: &[(&str, String)],
+    ) -> Result<Admin, ClusterError> {
+        let client = connection.start(role, "admin", own, 0)?;
         let brokers = connection.reach(&client, PATIENCE)?.brokers;
         Ok(Admin { connection: connection.clone(), client, brokers })
     }

@@ -121,6 +121,21 @@ impl LogReader {
         start: &[(TopicPartition, i64)],
         see: &mut dyn FnMut(usize, Seen<'_>) -> Result<bool, String>,
     ) -> Result<(), ClusterError> {
+        self.try_scan(size, start, see).inspect_err(|_| {
+            // Half-way through: the next scan begins with a client that holds nothing.
+            match size {
+                Size::Bulk => self.bulk = None,
+                Size::Tiny => self.tiny = None,
+            }
+        })
+    }
+
+    fn try_scan(
+        &mut self,
+        size: Size,
+        start: &[(TopicPartition, i64)],
+        see: &mut dyn FnMut(usize, Seen<'_>) -> Result<bool, String>,
+    ) -> Result<(), ClusterError> {
         let connection = self.connection.clone();
         let what = match start {
             [(at, _)] => format!("cannot read `{at}`"),
@@ -139,6 +154,7 @@ impl LogReader {
             .unassign()
             .and_then(|()| consumer.assign(&list))
             .map_err(|fault| error(consumer, &fault))?;
+        let mut paused = Vec::new();
         let mut progress = Instant::now();
         while scan.open > 0 {
             let mut outcome = Ok(());
@@ -163,12 +179,17 @@ impl LogReader {
                 }
             }
             if !done.is_empty() && scan.open > 0 {
-                let done = PartitionList::of(done.into_iter().map(|index| &start[index].0));
-                consumer.pause(&done).map_err(|fault| error(consumer, &fault))?;
+                let list = PartitionList::of(done.iter().map(|index| &start[*index].0));
+                consumer.pause(&list).map_err(|fault| error(consumer, &fault))?;
+                paused.append(&mut done);
             }
             if progress.elapsed() > PATIENCE {
                 return Err(error(consumer, &Fault::from_code(Code::TIMED_OUT)));
             }
+        }
+        if !paused.is_empty() {
+            let list = PartitionList::of(paused.iter().map(|index| &start[*index].0));
+            consumer.resume(&list).map_err(|fault| error(consumer, &fault))?;
         }
         consumer.unassign().map_err(|fault| error(consumer, &fault))
     }

@@ -163,6 +163,11 @@ impl Source for SourceReader {
 
     fn assign(&mut self, from: &[StartAt]) -> Result<(), ClusterError> {
         let what = "cannot assign the partitions";
+        let paused = self.from.iter().zip(&self.state).filter(|(_, state)| state.silent);
+        let paused = PartitionList::of(paused.map(|(at, _)| at));
+        if !paused.is_empty() {
+            self.consumer.resume(&paused).map_err(|fault| self.error(what, &fault))?;
+        }
         // From here on everything fetched so far is void to the client; what waits is freed now.
         self.consumer.unassign().map_err(|fault| self.error(what, &fault))?;
         let mut drained = false;

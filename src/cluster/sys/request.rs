@@ -55,11 +55,17 @@ impl Queue {
         &self.client
     }
 
-    /// Waits for the next event.
+    /// Waits for the next event. Errors that belong to no call go to the client's notices too.
     pub(super) fn poll(&self, wait: Duration) -> Option<Event> {
         // SAFETY: a live queue; the event is ours.
         let raw = unsafe { rd::rd_kafka_queue_poll(self.raw(), super::millis(wait)) };
-        NonNull::new(raw).map(Event)
+        let event = Event(NonNull::new(raw)?);
+        if event.kind() == rd::RD_KAFKA_EVENT_ERROR
+            && let Err(fault) = event.check()
+        {
+            self.client.notices().error(fault.code, &fault.text);
+        }
+        Some(event)
     }
 
     /// Wakes whoever polls.
