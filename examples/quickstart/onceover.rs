@@ -19,7 +19,7 @@ pub fn build() -> Result<PathBuf, Error> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let profile = if cfg!(debug_assertions) { "dev" } else { "release" };
     let output = Command::new(cargo)
-        .args(["build", "--profile", profile, "--bin", "onceover"])
+        .args(["build", "--profile", profile, "--bin", "onceover", "--example", "quickstart"])
         .args(["--message-format", "json-render-diagnostics"])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .stdin(Stdio::null())
