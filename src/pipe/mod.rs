@@ -15,6 +15,7 @@ pub mod engine;
 pub mod gather;
 pub mod lane;
 pub mod moving;
+pub mod pairs;
 pub mod plan_entry;
 pub mod preflight;
 pub mod rate;

@@ -6,8 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::check::{TopicShape, compacted, compare};
-use crate::cluster::{Admin, NewTopic, TopicConfig, TopicInfo};
+use crate::cluster::{Admin, NewTopic, TopicInfo};
 use crate::error::{Error, Result};
 use crate::ledger::{ControlState, LaneState};
 use crate::pipe::bound::{
@@ -16,6 +15,7 @@ use crate::pipe::bound::{
 };
 use crate::pipe::clusters::Clusters;
 use crate::pipe::gather::{Pair, Question, gather};
+use crate::pipe::pairs::{Pairs, together, topic_pairs};
 use crate::pipe::refuse::judge;
 use crate::pipe::scope::Scope;
 use crate::plan::{LaneCount, Plan, TopicPartition, auto_lanes, lane_of};
@@ -70,7 +70,7 @@ fn look(plan: &Plan, clusters: &Clusters, ledger: Option<&TopicInfo>) -> Result<
         )
         .hint("check `source.bootstrap` and `target.bootstrap`"));
     }
-    let (pairs, mut to_create, mut warnings) = topics(plan, clusters)?;
+    let Pairs { pairs, mut to_create, mut warnings } = topic_pairs(plan, clusters)?;
     let lanes = match (ledger, plan.run.lanes) {
         (Some(topic), _) => u32::try_from(topic.partitions.saturating_sub(1)).unwrap_or(u32::MAX),
         (None, LaneCount::Fixed(lanes)) => lanes,
@@ -124,96 +124,6 @@ fn fence_in_scope(pairs: &[Pair], seen: &LedgerSeen) -> Result<()> {
 
 fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
-}
-
-/// Selection, naming, and the checks of topic pairs.
-fn topics(plan: &Plan, clusters: &Clusters) -> Result<(Vec<Pair>, Vec<NewTopic>, Vec<String>)> {
-    let sources: BTreeMap<String, TopicInfo> =
-        clusters.source_admin.topics()?.into_iter().map(|t| (t.name.clone(), t)).collect();
-    let names: Vec<&str> = sources.keys().map(String::as_str).collect();
-    let selection = plan.select(&names)?;
-    let targets: BTreeMap<String, TopicInfo> =
-        clusters.target_admin.topics()?.into_iter().map(|t| (t.name.clone(), t)).collect();
-    let selected = &selection.topics;
-    let on_source: Vec<&str> = selected.iter().map(|s| &*s.source).collect();
-    let source_configs = clusters.source_admin.configs(&on_source)?;
-    let there: Vec<&str> =
-        selected.iter().map(|s| &*s.target).filter(|name| targets.contains_key(*name)).collect();
-    let target_configs = clusters.target_admin.configs(&there)?;
-
-    let mut failures = Vec::new();
-    let mut warnings = selection.warnings;
-    let (mut pairs, mut to_create) = (Vec::new(), Vec::new());
-    for one in selected {
-        let configs = source_configs.get(&*one.source).map_or(&[][..], Vec::as_slice);
-        let source = shape(&sources[&*one.source], configs);
-        match targets.get(&*one.target) {
-            Some(info) => {
-                let configs = target_configs.get(&*one.target).map_or(&[][..], Vec::as_slice);
-                failures.extend(compare(&source, &shape(info, configs)));
-                let kind = configs.iter().find(|c| c.name == "message.timestamp.type");
-                warnings
-                    .extend(lost_timestamps(&one.target, kind.and_then(|c| c.value.as_deref())));
-            }
-            None if plan.topics.create => {
-                let new = new_topic(plan, &one.target, &source, configs);
-                let kind = new.configs.iter().find(|(name, _)| name == "message.timestamp.type");
-                warnings
-                    .extend(lost_timestamps(&one.target, kind.map(|(_, value)| value.as_str())));
-                to_create.push(new);
-            }
-            None => failures.push(
-                Error::check("missing-topic", format!("target has no topic `{}`", one.target))
-                    .hint("create it first, or set `topics.create = true`"),
-            ),
-        }
-        let count = i32::try_from(source.partitions).unwrap_or(i32::MAX);
-        pairs.extend((0..count).map(|number| Pair {
-            source: TopicPartition::new(one.source.clone(), number),
-            target: TopicPartition::new(one.target.clone(), number),
-            compacted: compacted(&source.cleanup_policy),
-        }));
-    }
-    pairs.sort_by(|a, b| a.source.cmp(&b.source));
-    together(failures)?;
-    Ok((pairs, to_create, warnings))
-}
-
-/// What cannot be kept is said before the run.
-fn lost_timestamps(target: &str, timestamp_type: Option<&str>) -> Option<String> {
-    (timestamp_type == Some("LogAppendTime")).then(|| {
-        format!(
-            "target `{target}` has `message.timestamp.type=LogAppendTime`: every record gets the time of \
-             the copy instead of its own timestamp"
-        )
-    })
-}
-
-fn shape(info: &TopicInfo, configs: &[TopicConfig]) -> TopicShape {
-    let policy = configs.iter().find(|config| config.name == "cleanup.policy");
-    TopicShape {
-        name: info.name.clone(),
-        partitions: info.partitions,
-        cleanup_policy: policy.and_then(|c| c.value.clone()).unwrap_or_else(|| "delete".into()),
-    }
-}
-
-fn new_topic(plan: &Plan, name: &str, source: &TopicShape, configs: &[TopicConfig]) -> NewTopic {
-    let mut explicit: BTreeMap<String, String> = configs
-        .iter()
-        .filter(|config| config.explicit)
-        .filter_map(|config| Some((config.name.clone(), config.value.clone()?)))
-        .collect();
-    // A source cluster whose own default is not Kafka's: the topic must keep its meaning.
-    if source.cleanup_policy != "delete" {
-        explicit.entry("cleanup.policy".into()).or_insert_with(|| source.cleanup_policy.clone());
-    }
-    NewTopic {
-        name: name.to_owned(),
-        partitions: i32::try_from(source.partitions).unwrap_or(i32::MAX),
-        replication_factor: plan.replication_factor_for(&source.name).map(i32::from),
-        configs: plan.config_for(&source.name, &explicit).into_iter().collect(),
-    }
 }
 
 fn new_ledger(plan: &Plan, lanes: u32) -> Result<NewTopic> {
@@ -363,23 +273,6 @@ fn moving_lanes(
         }
     }
     Ok(moving)
-}
-
-/// All failures as one error: the first decides the kind, the others are listed.
-fn together(failures: Vec<Error>) -> Result<()> {
-    /// More would scroll the first one off the screen.
-    const SHOWN: usize = 10;
-    let mut failures = failures.into_iter();
-    let Some(mut first) = failures.next() else { return Ok(()) };
-    let rest: Vec<String> = failures.map(|error| error.what).collect();
-    for what in rest.iter().take(SHOWN) {
-        first.what.push_str("\n  also: ");
-        first.what.push_str(what);
-    }
-    if rest.len() > SHOWN {
-        first.what.push_str(&format!("\n  and {} more", rest.len() - SHOWN));
-    }
-    Err(first)
 }
 
 /// Creates what the target lacks: topics first, the ledger last, so that a ledger never names a topic
