@@ -57,6 +57,8 @@ pub fn of_node(id: usize, nodes: &[Node], data: &Path, config: &[(String, String
         ("log.cleaner.io.buffer.size", "262144"),
         ("num.network.threads", "2"),
         ("num.io.threads", "4"),
+        // A broker that is not let in by then ends itself, after 60 s by default; we have more time.
+        ("initial.broker.registration.timeout.ms", "600000"),
         // Records of long ago must not vanish during a test.
         ("log.retention.ms", "-1"),
     ];
