@@ -5,6 +5,7 @@
 //! after it has fenced its predecessors, when nobody else can move it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::check::{TopicShape, compacted, compare};
 use crate::cluster::{Admin, NewTopic, TopicConfig, TopicInfo};
@@ -15,7 +16,7 @@ use crate::pipe::bound::{
 };
 use crate::pipe::clusters::Clusters;
 use crate::pipe::gather::{Pair, Question, gather};
-use crate::pipe::refuse::judge;
+use crate::pipe::refuse::{Refusal, judge};
 use crate::pipe::scope::Scope;
 use crate::plan::{LaneCount, Plan, TopicPartition, auto_lanes, lane_of};
 
@@ -69,13 +70,44 @@ fn look(plan: &Plan, clusters: &Clusters, ledger: Option<&TopicInfo>) -> Result<
         )
         .hint("check `source.bootstrap` and `target.bootstrap`"));
     }
-    let (pairs, mut to_create, warnings) = topics(plan, clusters)?;
-    let lanes = match (ledger, plan.run.lanes) {
-        (Some(topic), _) => u32::try_from(topic.partitions.saturating_sub(1)).unwrap_or(u32::MAX),
-        (None, LaneCount::Fixed(lanes)) => lanes,
-        (None, LaneCount::Auto) => auto_lanes(pairs.len(), cores()),
+    // The ledger first: behind a wrong address the topics are other ones too, and that they are missing
+    // or differ would be the lesser half of the truth.
+    let known = match ledger {
+        Some(topic) => {
+            let lanes = u32::try_from(topic.partitions.saturating_sub(1)).unwrap_or(u32::MAX);
+            let bound = bound(plan, clusters, lanes);
+            Some((read_ledger(plan, clusters, topic, &bound)?, bound))
+        }
+        None => None,
     };
-    let bound = Bound {
+    let in_ledger = known.iter().flat_map(|(seen, _)| &seen.lanes);
+    let in_ledger: BTreeSet<Arc<str>> =
+        in_ledger.flat_map(|lane| lane.partitions.keys().map(|at| at.topic.clone())).collect();
+    let (pairs, mut to_create, warnings) = topics(plan, clusters, &in_ledger)?;
+    let (seen, bound) = match known {
+        Some(known) => known,
+        None => {
+            let lanes = match plan.run.lanes {
+                LaneCount::Fixed(lanes) => lanes,
+                LaneCount::Auto => auto_lanes(pairs.len(), cores()),
+            };
+            to_create.push(new_ledger(plan, lanes)?);
+            let seen = LedgerSeen {
+                lanes: (0..lanes).map(|_| LaneState::default()).collect(),
+                ends: vec![(0, true); lanes as usize],
+                ..LedgerSeen::default()
+            };
+            (seen, bound(plan, clusters, lanes))
+        }
+    };
+    fence_in_scope(&pairs, &seen)?;
+    refusals(plan, clusters, &pairs, &seen)?;
+    let scope = Scope { pairs, lanes: bound.lanes };
+    Ok(Preflight { scope, to_create, bound, ledger: seen, warnings })
+}
+
+fn bound(plan: &Plan, clusters: &Clusters, lanes: u32) -> Bound {
+    Bound {
         plan: plan.name.clone(),
         source_cluster: clusters.source_id.clone(),
         target_cluster: clusters.target_id.clone(),
@@ -86,21 +118,7 @@ fn look(plan: &Plan, clusters: &Clusters, ledger: Option<&TopicInfo>) -> Result<
         },
         naming: plan.naming_text(),
         start: plan.start_text(),
-    };
-    let seen = match ledger {
-        Some(topic) => read_ledger(plan, clusters, topic, &bound)?,
-        None => {
-            to_create.push(new_ledger(plan, lanes)?);
-            LedgerSeen {
-                lanes: (0..lanes).map(|_| LaneState::default()).collect(),
-                ends: vec![(0, true); lanes as usize],
-                ..LedgerSeen::default()
-            }
-        }
-    };
-    fence_in_scope(&pairs, &seen)?;
-    refusals(plan, clusters, &pairs, &seen)?;
-    Ok(Preflight { scope: Scope { pairs, lanes }, to_create, bound, ledger: seen, warnings })
+    }
 }
 
 /// An open fence is finished before anything else: a partition of it that is not copied any more
@@ -122,12 +140,26 @@ fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Selection, naming, and the checks of topic pairs.
-fn topics(plan: &Plan, clusters: &Clusters) -> Result<(Vec<Pair>, Vec<NewTopic>, Vec<String>)> {
+/// Selection, naming, and the checks of topic pairs. A topic that the ledger knows and that the plan
+/// would select must be on the source: a pattern does not miss what is gone.
+fn topics(
+    plan: &Plan,
+    clusters: &Clusters,
+    in_ledger: &BTreeSet<Arc<str>>,
+) -> Result<(Vec<Pair>, Vec<NewTopic>, Vec<String>)> {
     let sources: BTreeMap<String, TopicInfo> =
         clusters.source_admin.topics()?.into_iter().map(|t| (t.name.clone(), t)).collect();
-    let names: Vec<&str> = sources.keys().map(String::as_str).collect();
+    let names = sources.keys().map(String::as_str);
+    let names: Vec<&str> = names.chain(in_ledger.iter().map(AsRef::as_ref)).collect();
     let selection = plan.select(&names)?;
+    let gone = selection.topics.iter().filter(|one| !sources.contains_key(&*one.source));
+    together(
+        gone.map(|one| {
+            let at = |topic: &Arc<str>| TopicPartition::new(topic.clone(), 0);
+            Refusal::SourceTopicGone.error(&at(&one.source), &at(&one.target))
+        })
+        .collect(),
+    )?;
     let targets: BTreeMap<String, TopicInfo> =
         clusters.target_admin.topics()?.into_iter().map(|t| (t.name.clone(), t)).collect();
     let selected = &selection.topics;
@@ -235,7 +267,7 @@ fn read_ledger(
         if ends.log_start > 0 {
             return Err(Error::refused(
                 "ledger-damaged",
-                format!("ledger {name}-{number} starts at offset {}, not at 0", ends.log_start),
+                format!("ledger `{name}-{number}` starts at offset {}, not at 0", ends.log_start),
             )
             .hint("records of the ledger were deleted; it cannot be trusted any more"));
         }
@@ -317,7 +349,7 @@ pub fn group_says(
     }
     let mut offsets = clusters.target_admin.group_offsets(&plan.group(), &asked)?;
     let carries = offsets.remove(&ledger);
-    Ok(compare_group(lane, carries, &offsets))
+    Ok(compare_group(lane, carries, plan.run.positions.then_some(&offsets)))
 }
 
 /// Which of `lanes` had an open transaction, or have moved since they were read.
