@@ -33,6 +33,7 @@ use std::sync::Arc;
 
 use crate::error::{Kind, Result};
 use crate::ledger::Fence;
+use crate::pipe::bound::tail_excluded;
 use crate::pipe::clusters::Clusters;
 use crate::pipe::preflight::{preflight, prepare};
 use crate::pipe::shared::Shared;
@@ -83,6 +84,9 @@ pub fn run(plan: Plan, options: &RunOptions, board: &Board) -> Result<Ran> {
             tracing::warn!(%unwritten, "the refusal could not be written into the ledger");
         }
     })?;
+    if options.tail && looked.ledger.control.open_fence().is_some() {
+        return Err(tail_excluded());
+    }
     for warning in &looked.warnings {
         tracing::warn!("{warning}");
     }

@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::ledger::{Entry, decode};
 use crate::pipe::clusters::Clusters;
 use crate::pipe::gather::Pair;
+use crate::pipe::refuse::Refusal;
 use crate::plan::{Plan, TopicPartition};
 
 /// What a look at the topics of both sides found.
@@ -22,12 +23,26 @@ pub struct Pairs {
     pub warnings: Vec<String>,
 }
 
-/// Selection, naming, and the checks of topic pairs.
-pub fn topic_pairs(plan: &Plan, clusters: &Clusters) -> Result<Pairs> {
+/// Selection, naming, and the checks of topic pairs. A topic that the ledger knows and that the plan
+/// would select must be on the source: a pattern does not miss what is gone.
+pub fn topic_pairs(
+    plan: &Plan,
+    clusters: &Clusters,
+    in_ledger: &BTreeSet<Arc<str>>,
+) -> Result<Pairs> {
     let sources: BTreeMap<String, TopicInfo> =
         clusters.source_admin.topics()?.into_iter().map(|t| (t.name.clone(), t)).collect();
-    let names: Vec<&str> = sources.keys().map(String::as_str).collect();
+    let names = sources.keys().map(String::as_str);
+    let names: Vec<&str> = names.chain(in_ledger.iter().map(AsRef::as_ref)).collect();
     let mut selection = plan.select(&names)?;
+    let gone = selection.topics.iter().filter(|one| !sources.contains_key(&*one.source));
+    together(
+        gone.map(|one| {
+            let at = |topic: &Arc<str>| TopicPartition::new(topic.clone(), 0);
+            Refusal::SourceTopicGone.error(&at(&one.source), &at(&one.target))
+        })
+        .collect(),
+    )?;
     let ledgers = ledgers_among(clusters, selection.topics.iter().map(|pair| &pair.source))?;
     if !ledgers.is_empty() {
         selection.topics.retain(|pair| !ledgers.contains(&pair.source));

@@ -5,6 +5,7 @@
 //! after it has fenced its predecessors, when nobody else can move it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::cluster::{Admin, NewTopic, TopicInfo};
 use crate::error::{Error, Result};
@@ -70,13 +71,47 @@ fn look(plan: &Plan, clusters: &Clusters, ledger: Option<&TopicInfo>) -> Result<
         )
         .hint("check `source.bootstrap` and `target.bootstrap`"));
     }
-    let Pairs { pairs, mut to_create, mut warnings } = topic_pairs(plan, clusters)?;
-    let lanes = match (ledger, plan.run.lanes) {
-        (Some(topic), _) => u32::try_from(topic.partitions.saturating_sub(1)).unwrap_or(u32::MAX),
-        (None, LaneCount::Fixed(lanes)) => lanes,
-        (None, LaneCount::Auto) => auto_lanes(pairs.len(), cores()),
+    // The ledger first: behind a wrong address the topics are other ones too, and that they are missing
+    // or differ would be the lesser half of the truth.
+    let mut ledger_warnings = Vec::new();
+    let known = match ledger {
+        Some(topic) => {
+            let lanes = u32::try_from(topic.partitions.saturating_sub(1)).unwrap_or(u32::MAX);
+            let bound = bound(plan, clusters, lanes);
+            ledger_warnings.extend(check_ledger_topic(plan, clusters, topic)?);
+            Some((read_ledger(clusters, &bound)?, bound))
+        }
+        None => None,
     };
-    let bound = Bound {
+    let in_ledger = known.iter().flat_map(|(seen, _)| &seen.lanes);
+    let in_ledger: BTreeSet<Arc<str>> =
+        in_ledger.flat_map(|lane| lane.partitions.keys().map(|at| at.topic.clone())).collect();
+    let Pairs { pairs, mut to_create, mut warnings } = topic_pairs(plan, clusters, &in_ledger)?;
+    warnings.extend(ledger_warnings);
+    let (seen, bound) = match known {
+        Some(known) => known,
+        None => {
+            let lanes = match plan.run.lanes {
+                LaneCount::Fixed(lanes) => lanes,
+                LaneCount::Auto => auto_lanes(pairs.len(), cores()),
+            };
+            to_create.push(new_ledger(plan, lanes)?);
+            let seen = LedgerSeen {
+                lanes: (0..lanes).map(|_| LaneState::default()).collect(),
+                ends: vec![(0, true); lanes as usize],
+                ..LedgerSeen::default()
+            };
+            (seen, bound(plan, clusters, lanes))
+        }
+    };
+    fence_in_scope(&pairs, &seen)?;
+    refusals(plan, clusters, &pairs, &seen)?;
+    let scope = Scope { pairs, lanes: bound.lanes };
+    Ok(Preflight { scope, to_create, bound, ledger: seen, warnings })
+}
+
+fn bound(plan: &Plan, clusters: &Clusters, lanes: u32) -> Bound {
+    Bound {
         plan: plan.name.clone(),
         source_cluster: clusters.source_id.clone(),
         target_cluster: clusters.target_id.clone(),
@@ -87,24 +122,7 @@ fn look(plan: &Plan, clusters: &Clusters, ledger: Option<&TopicInfo>) -> Result<
         },
         naming: plan.naming_text(),
         start: plan.start_text(),
-    };
-    let seen = match ledger {
-        Some(topic) => {
-            warnings.extend(check_ledger_topic(plan, clusters, topic)?);
-            read_ledger(clusters, &bound)?
-        }
-        None => {
-            to_create.push(new_ledger(plan, lanes)?);
-            LedgerSeen {
-                lanes: (0..lanes).map(|_| LaneState::default()).collect(),
-                ends: vec![(0, true); lanes as usize],
-                ..LedgerSeen::default()
-            }
-        }
-    };
-    fence_in_scope(&pairs, &seen)?;
-    refusals(plan, clusters, &pairs, &seen)?;
-    Ok(Preflight { scope: Scope { pairs, lanes }, to_create, bound, ledger: seen, warnings })
+    }
 }
 
 /// An open fence is finished before anything else: a partition of it that is not copied any more
@@ -173,7 +191,7 @@ fn read_ledger(clusters: &Clusters, bound: &Bound) -> Result<LedgerSeen> {
         if ends.log_start > 0 {
             return Err(Error::refused(
                 "ledger-damaged",
-                format!("ledger {name}-{number} starts at offset {}, not at 0", ends.log_start),
+                format!("ledger `{name}-{number}` starts at offset {}, not at 0", ends.log_start),
             )
             .hint("records of the ledger were deleted; it cannot be trusted any more"));
         }
@@ -255,7 +273,7 @@ pub fn group_says(
     }
     let mut offsets = clusters.target_admin.group_offsets(&plan.group(), &asked)?;
     let carries = offsets.remove(&ledger);
-    Ok(compare_group(lane, carries, &offsets))
+    Ok(compare_group(lane, carries, plan.run.positions.then_some(&offsets)))
 }
 
 /// Which of `lanes` had an open transaction, or have moved since they were read.

@@ -15,6 +15,7 @@ use crate::cluster::{
     MemberEvent, Membership, ReaderTuning, SourceReader, Token, TransactionalWriter, WriterTuning,
 };
 use crate::error::{Error, Kind, Result, Side};
+use crate::pipe::bound::tail_excluded;
 use crate::pipe::decide::retry_backoff;
 use crate::pipe::lane::{Lane, LaneEnd};
 use crate::pipe::rate::Bucket;
@@ -212,8 +213,7 @@ impl Supervisor {
             self.end(Err(Error::refused("refused-elsewhere", what)
                 .hint("the other worker's output, and `onceover status`, tell more")));
         } else if self.shared.tail && self.shared.view.seen().control.open_fence().is_some() {
-            self.end(Err(Error::usage("a one-shot run of this plan has an open fence")
-                .hint("a tail and a one-shot run exclude each other: let `onceover run` finish")));
+            self.end(Err(tail_excluded()));
         } else if !self.shared.tail && self.shared.view.done() {
             self.end(Ok(Outcome::Copied));
         }

@@ -1,5 +1,6 @@
 //! From owning a lane to copying: fence, read the ledger, judge, bind.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use crate::cluster::At;
@@ -7,7 +8,7 @@ use crate::error::Error;
 use crate::ledger::{
     Bind, BindPartition, Entry, Found, Gap, Header, LaneState, MAX_PART_BYTES, Role,
 };
-use crate::pipe::bound::{GroupSays, group_ahead};
+use crate::pipe::bound::{GroupSays, added_later, group_ahead};
 use crate::pipe::engine::{Source, StartAt, Target};
 use crate::pipe::gather::{Question, gather};
 use crate::pipe::preflight::group_says;
@@ -45,6 +46,7 @@ where
         self.state = self.read_ledger()?;
         self.epoch = self.state.last_epoch + 1;
         self.check_bound()?;
+        self.settle_targets()?;
         self.say("the first look at its partitions");
         let facts = self.judge_all()?;
         self.settle(&facts)?;
@@ -102,7 +104,7 @@ where
                 Error::refused(
                     "ledger-damaged",
                     format!(
-                        "ledger {} starts at offset {}, not at 0",
+                        "ledger `{}` starts at offset {}, not at 0",
                         ledger.partition(self.number),
                         wanted.log_start
                     ),
@@ -124,15 +126,43 @@ where
         Ok(wanted.log_end)
     }
 
+    /// Waits for transactions on the lane's target partitions that were open when it began. Its own
+    /// were ended by the fencing: these are somebody else's, and whether their records become
+    /// visible must be known before others are written behind them.
+    fn settle_targets(&self) -> Result<(), Halt> {
+        let admin = &self.shared.clusters.target_admin;
+        let targets: Vec<_> = self.pairs.iter().map(|pair| pair.target.clone()).collect();
+        // A missing partition is for the judge.
+        let ends = |which| -> Result<BTreeMap<TopicPartition, i64>, Halt> {
+            let answers = admin.offsets(&targets, which)?.into_iter();
+            Ok(answers.filter_map(|(at, answer)| Some((at, answer.ok()?.offset))).collect())
+        };
+        let wanted = ends(At::LogEnd)?;
+        loop {
+            let stable = ends(At::LastStable)?;
+            let open = wanted.iter().find(|(at, end)| stable.get(at).is_some_and(|s| s < end));
+            let Some((at, end)) = open else { return Ok(()) };
+            self.still_ours()?;
+            self.say(format!(
+                "an open transaction of somebody else on target {at} (last stable offset {}, log \
+                 end {end})",
+                stable[at]
+            ));
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
     fn check_bound(&mut self) -> Result<(), Halt> {
         let shared = &self.shared;
         if let Some(header) = &self.state.header {
             shared.bound.check_header(header)?;
         }
         shared.bound.check_lane(&self.state)?;
+        self.rewrite_group = false;
         match group_says(&shared.plan, &shared.clusters, self.number, &self.state)? {
             GroupSays::Same => Ok(()),
             GroupSays::Behind(what) => {
+                self.rewrite_group = true;
                 tracing::warn!(
                     lane = self.number,
                     behind = what.join(", "),
@@ -251,6 +281,9 @@ where
     }
 
     fn start_offset(&self, facts: &Facts, log_start: i64, log_end: i64) -> Result<i64, Halt> {
+        if added_later(self.shared.view.seen().control.fences().map(|(f, _)| f), &facts.source) {
+            return Ok(log_start);
+        }
         let at = match self.shared.plan.start_for(&facts.source.topic) {
             Start::Earliest => return Ok(log_start),
             Start::Latest => return Ok(log_end),

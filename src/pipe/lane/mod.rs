@@ -90,6 +90,8 @@ pub struct Lane<S, T> {
     /// An earlier request may still be under way: raise the epoch before the next transaction.
     renew: bool,
     one_by_one: bool,
+    /// The group lost offsets or fell behind: the next transaction writes all of the lane's.
+    rewrite_group: bool,
     batch_bytes: usize,
     rate: Option<f64>,
     last_commit: Instant,
@@ -138,6 +140,7 @@ where
             rule,
             renew: false,
             one_by_one: false,
+            rewrite_group: false,
             batch_bytes: 0,
             rate: None,
             last_commit: now,
