@@ -56,6 +56,8 @@ pub fn of_node(id: usize, nodes: &[Node], data: &Path, config: &[(String, String
         // 128 MiB by default: a third of the memory of an idle broker, and of its start.
         ("log.cleaner.dedupe.buffer.size", "4194304"),
         ("log.cleaner.io.buffer.size", "262144"),
+        // 15 s by default: a test that waits for compaction would wait for that.
+        ("log.cleaner.backoff.ms", "500"),
         ("num.network.threads", "2"),
         ("num.io.threads", "4"),
         // Records of long ago must not vanish during a test.
