@@ -28,7 +28,7 @@ use super::sys::list::{Entry, PartitionList};
 const SLICE: Duration = Duration::from_millis(200);
 
 /// `heartbeat.interval.ms`: how soon a lost membership is noticed.
-pub const HEARTBEAT_MS: u64 = 1000;
+pub const HEARTBEAT_MS: u64 = 500;
 
 /// What happens to a membership.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,6 +88,7 @@ impl Membership {
             ("partition.assignment.strategy", "cooperative-sticky".to_owned()),
             // The group notices a dead worker after this time; brokers allow no less than 6 s.
             ("session.timeout.ms", "10000".to_owned()),
+            // A revoke is heard of with the next heartbeat.
             ("heartbeat.interval.ms", HEARTBEAT_MS.to_string()),
             // Our thread always polls; a process that is frozen loses its session instead.
             ("max.poll.interval.ms", "86400000".to_owned()),

@@ -161,7 +161,7 @@ impl Moving {
                 bytes: part.bytes,
                 untimed: part.untimed,
                 digest: part.digest,
-                anchor: part.anchor.clone(),
+                anchor: part.anchor,
             })
             .collect())
     }

@@ -11,7 +11,8 @@ use crate::cluster::{Admin, NewTopic, TopicConfig, TopicInfo};
 use crate::error::{Error, Result};
 use crate::ledger::{ControlState, LaneState};
 use crate::pipe::bound::{
-    Bound, GroupSays, LEDGER_CONFIGS, check_ledger_configs, compare_group, group_ahead,
+    Bound, GroupSays, LEDGER_CONFIGS, check_ledger_configs, check_ledger_replicas, compare_group,
+    group_ahead,
 };
 use crate::pipe::clusters::Clusters;
 use crate::pipe::gather::{Pair, Question, gather};
@@ -69,7 +70,7 @@ fn look(plan: &Plan, clusters: &Clusters, ledger: Option<&TopicInfo>) -> Result<
         )
         .hint("check `source.bootstrap` and `target.bootstrap`"));
     }
-    let (pairs, mut to_create, warnings) = topics(plan, clusters)?;
+    let (pairs, mut to_create, mut warnings) = topics(plan, clusters)?;
     let lanes = match (ledger, plan.run.lanes) {
         (Some(topic), _) => u32::try_from(topic.partitions.saturating_sub(1)).unwrap_or(u32::MAX),
         (None, LaneCount::Fixed(lanes)) => lanes,
@@ -88,7 +89,10 @@ fn look(plan: &Plan, clusters: &Clusters, ledger: Option<&TopicInfo>) -> Result<
         start: plan.start_text(),
     };
     let seen = match ledger {
-        Some(topic) => read_ledger(plan, clusters, topic, &bound)?,
+        Some(topic) => {
+            warnings.extend(check_ledger_topic(plan, clusters, topic)?);
+            read_ledger(clusters, &bound)?
+        }
         None => {
             to_create.push(new_ledger(plan, lanes)?);
             LedgerSeen {
@@ -138,6 +142,7 @@ fn topics(plan: &Plan, clusters: &Clusters) -> Result<(Vec<Pair>, Vec<NewTopic>,
     let target_configs = clusters.target_admin.configs(&there)?;
 
     let mut failures = Vec::new();
+    let mut warnings = selection.warnings;
     let (mut pairs, mut to_create) = (Vec::new(), Vec::new());
     for one in selected {
         let configs = source_configs.get(&*one.source).map_or(&[][..], Vec::as_slice);
@@ -146,9 +151,16 @@ fn topics(plan: &Plan, clusters: &Clusters) -> Result<(Vec<Pair>, Vec<NewTopic>,
             Some(info) => {
                 let configs = target_configs.get(&*one.target).map_or(&[][..], Vec::as_slice);
                 failures.extend(compare(&source, &shape(info, configs)));
+                let kind = configs.iter().find(|c| c.name == "message.timestamp.type");
+                warnings
+                    .extend(lost_timestamps(&one.target, kind.and_then(|c| c.value.as_deref())));
             }
             None if plan.topics.create => {
-                to_create.push(new_topic(plan, &one.target, &source, configs));
+                let new = new_topic(plan, &one.target, &source, configs);
+                let kind = new.configs.iter().find(|(name, _)| name == "message.timestamp.type");
+                warnings
+                    .extend(lost_timestamps(&one.target, kind.map(|(_, value)| value.as_str())));
+                to_create.push(new);
             }
             None => failures.push(
                 Error::check("missing-topic", format!("target has no topic `{}`", one.target))
@@ -164,7 +176,17 @@ fn topics(plan: &Plan, clusters: &Clusters) -> Result<(Vec<Pair>, Vec<NewTopic>,
     }
     pairs.sort_by(|a, b| a.source.cmp(&b.source));
     together(failures)?;
-    Ok((pairs, to_create, selection.warnings))
+    Ok((pairs, to_create, warnings))
+}
+
+/// What cannot be kept is said before the run.
+fn lost_timestamps(target: &str, timestamp_type: Option<&str>) -> Option<String> {
+    (timestamp_type == Some("LogAppendTime")).then(|| {
+        format!(
+            "target `{target}` has `message.timestamp.type=LogAppendTime`: every record gets the time of \
+             the copy instead of its own timestamp"
+        )
+    })
 }
 
 fn shape(info: &TopicInfo, configs: &[TopicConfig]) -> TopicShape {
@@ -212,12 +234,12 @@ fn new_ledger(plan: &Plan, lanes: u32) -> Result<NewTopic> {
     })
 }
 
-fn read_ledger(
+/// The ledger topic's setup, in effect; returns what is worth a warning.
+fn check_ledger_topic(
     plan: &Plan,
     clusters: &Clusters,
     topic: &TopicInfo,
-    bound: &Bound,
-) -> Result<LedgerSeen> {
+) -> Result<Option<String>> {
     let name = plan.ledger_topic();
     if topic.partitions < 2 {
         return Err(Error::check(
@@ -228,6 +250,12 @@ fn read_ledger(
     }
     let configs = in_effect(&clusters.target_admin, name)?;
     check_ledger_configs(name, &configs)?;
+    let min_insync = configs.get("min.insync.replicas").and_then(|value| value.parse().ok());
+    check_ledger_replicas(name, topic.replicas, min_insync, clusters.target_admin.brokers())
+}
+
+fn read_ledger(clusters: &Clusters, bound: &Bound) -> Result<LedgerSeen> {
+    let name = clusters.ledger.topic();
     bound.check_lanes()?;
     let mut seen = LedgerSeen::default();
     for number in 0..=bound.lanes {
