@@ -3,3 +3,15 @@
 mod fidelity;
 mod harness;
 mod moves;
+
+/// Bytes that no compression makes smaller (xorshift).
+pub fn noise(length: usize) -> Vec<u8> {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let next = |_| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state.to_le_bytes()[3]
+    };
+    (0..length).map(next).collect()
+}

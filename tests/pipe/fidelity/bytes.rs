@@ -31,6 +31,7 @@ fn move_all() -> Result<Moved, Error> {
     source().create_topic("fidelity-headers", 1, &[])?;
     source().create_topic("fidelity-times", 2, &any_time)?;
     source().create_topic("fidelity-zero", 1, &[])?;
+    source().create_topic("fidelity-append", 1, &[("message.timestamp.type", "LogAppendTime")])?;
     source().create_topic("fidelity-tx", 2, &[])?;
     source().create_topic("fidelity-aborted", 1, &[])?;
     source().create_topic("fidelity-empty", 3, &[])?;
@@ -60,6 +61,7 @@ fn write_all(round: i64) -> Result<(), Error> {
     raw("fidelity-headers", raw_headers())?;
     raw("fidelity-times", times())?;
     raw("fidelity-zero", zero())?;
+    source().produce("fidelity-append", &headers())?;
     write_transactions(round)
 }
 
@@ -243,6 +245,21 @@ fn a_record_at_timestamp_zero_arrives_otherwise_as_it_is_and_is_named_in_the_sum
     assert!(warned, "{json}");
     assert!(text.contains(&format!("warning: {warning}")), "{text}");
     assert!(text.contains("`fidelity-zero` (2)"), "{text}");
+    Ok(())
+}
+
+#[test]
+fn a_topic_whose_broker_sets_the_timestamps_arrives_otherwise_as_it_is_and_is_warned_of()
+-> Result<(), Error> {
+    let Moved { json, text } = moved();
+    let timeless = |oracle| {
+        let records = records(oracle, "fidelity-append")?.into_iter();
+        Ok::<_, Error>(records.map(|one| Record { timestamp: None, ..one }).collect::<Vec<_>>())
+    };
+    assert_eq!(timeless(target())?, timeless(source())?);
+    for said in [json.to_string(), text.clone()] {
+        assert!(said.contains("`fidelity-append` has `message.timestamp.type=LogApp"), "{said}");
+    }
     Ok(())
 }
 

@@ -3,13 +3,14 @@
 use super::{assert_same, digest, records, source, target, text};
 use crate::brokers::{Error, Numbered, Record, Writing};
 use crate::pipe::harness::Migration;
+use crate::pipe::noise;
 
 /// A record batch of one record without key and headers: 61 bytes (KIP-98), then attributes, time
 /// delta, offset delta, key length, number of headers (5), value length and record length (4 each
 /// from 1 MiB on, 2 each below 8 KiB).
 fn exactly(limit: usize) -> Record {
     let lengths = if limit > 1 << 20 { 4 + 4 } else { 2 + 2 };
-    text(vec![b'x'; limit - 61 - 5 - lengths])
+    text(noise(limit - 61 - 5 - lengths))
 }
 
 const FIVE_MIB: usize = 5 << 20;
@@ -19,7 +20,8 @@ const TO_BROKER: [(&str, &str); 2] =
 #[test]
 fn records_as_large_as_their_topic_allows_arrive_beside_topics_with_tiny_limits_in_one_lane()
 -> Result<(), Error> {
-    let limits = [("sizes-huge", FIVE_MIB), ("sizes-small", 2000), ("sizes-tiny", 200)];
+    // Numbered records of 110 bytes: three of them are over the limit.
+    let limits = [("sizes-huge", FIVE_MIB), ("sizes-small", 2000), ("sizes-tiny", 300)];
     for (topic, limit) in limits {
         source().create_topic(topic, 1, &[("max.message.bytes", &limit.to_string())])?;
     }
@@ -31,8 +33,8 @@ fn records_as_large_as_their_topic_allows_arrive_beside_topics_with_tiny_limits_
         source().produce_with(topic, &[text("small"), exactly(limit)], &TO_BROKER)?;
         source().produce_with(topic, &[exactly(limit), text("small")], &TO_BROKER)?;
     }
-    let in_batches_of_two = [("batch.size", "200")];
-    let writing = Writing { settings: &in_batches_of_two, ..Writing::default() };
+    let one_by_one = [("batch.size", "0")];
+    let writing = Writing { settings: &one_by_one, ..Writing::default() };
     source().produce_numbered(
         &Numbered { value_size: 40, ..Numbered::new("sizes-tiny", 1, 500) },
         &writing,
@@ -60,7 +62,7 @@ fn a_record_that_the_target_refuses_is_named_with_a_hint_and_nothing_is_lost_or_
         (from..from + 100).map(move |n| Record { partition: p, ..text(n.to_string()) })
     };
     let mut written: Vec<Record> = row(0, 0).chain(row(1, 0)).collect();
-    written.push(Record { partition: 1, ..text(vec![b'x'; 6000]) });
+    written.push(Record { partition: 1, ..text(noise(6000)) });
     written.extend(row(0, 100).chain(row(1, 100)));
     source().produce("refused", &written)?;
 
