@@ -84,6 +84,11 @@ impl Connection {
         &self.0.client_id
     }
 
+    /// Whether the plan sets one of these properties.
+    pub(super) fn sets(&self, names: &[&str]) -> bool {
+        names.iter().any(|name| self.0.properties.contains_key(*name))
+    }
+
     /// Waits until a broker answers, at most `timeout`. The error says why none did; refused
     /// credentials and certificates end the wait at once (class final).
     pub fn probe(&self, timeout: Duration) -> Result<(), ClusterError> {

@@ -240,7 +240,7 @@ fn the_one_record_that_is_too_large_is_named_when_sent_one_by_one() -> Result<()
     let (topic, plan) = ("writer-large", "writer-large-plan");
     let oracles = shared::clusters();
     let mut records = some(50);
-    records[33] = Record::in_partition(0).value(vec![b'x'; 5000]).at(1);
+    records[33] = Record::in_partition(0).value(crate::pipe::noise(5000)).at(1);
     oracles.source_oracle.create_topic(topic, 1, &[])?;
     oracles.target_oracle.create_topic(topic, 1, &[("max.message.bytes", "2000")])?;
     oracles.source_oracle.produce_raw(topic, &records)?;

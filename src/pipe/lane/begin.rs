@@ -86,7 +86,8 @@ where
             .filter_map(|config| config.value.as_ref()?.parse::<usize>().ok())
             .min()
             .unwrap_or(DEFAULT_MAX_MESSAGE);
-        Ok(BATCH_BYTES.min(smallest.saturating_sub(BATCH_OVERHEAD)).max(1024))
+        // Down to 1 for the tiniest limits: then each record is a request of its own.
+        Ok(BATCH_BYTES.min(smallest.saturating_sub(BATCH_OVERHEAD)).max(1))
     }
 
     /// Reads the ledger to the log end as it was after fencing, and waits for what is still open.

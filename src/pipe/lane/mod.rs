@@ -232,8 +232,9 @@ where
         }
         let hint = match (class, side) {
             (Class::Record, _) => {
-                "raise `max.message.bytes` (or the timestamp bounds) of the target topic, then run \
-                 again: nothing was lost, the run goes on at this record"
+                "raise `max.message.bytes` (or the timestamp bounds) of the target topic, or set \
+                 `compression.type` in `[target.properties]`, then run again: nothing was lost, the \
+                 run goes on at this record"
             }
             (_, Side::Source) => {
                 "nothing was lost: run again when the source answers, it goes on where it stopped"
