@@ -139,8 +139,7 @@ where
         }
         self.state = after;
         self.last_commit = Instant::now();
-        self.progress = self.last_commit;
-        self.failures = 0;
+        self.trouble.committed();
         Ok(())
     }
 
