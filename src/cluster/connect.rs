@@ -69,6 +69,19 @@ impl Connection {
         }))
     }
 
+    /// The same cluster, for clients that come under another name.
+    #[must_use]
+    pub fn named(&self, client_id: &str) -> Connection {
+        let Inner { side, bootstrap, properties, shown, .. } = &*self.0;
+        Connection(Arc::new(Inner {
+            side: *side,
+            bootstrap: bootstrap.clone(),
+            properties: properties.clone(),
+            client_id: client_id.to_owned(),
+            shown: Arc::clone(shown),
+        }))
+    }
+
     /// Which cluster it is.
     pub fn side(&self) -> Side {
         self.0.side

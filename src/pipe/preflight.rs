@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::cluster::{Admin, NewTopic, TopicInfo};
+use crate::cluster::{Admin, Created, NewTopic, TopicInfo};
 use crate::error::{Error, Result};
 use crate::ledger::{ControlState, LaneState};
 use crate::pipe::bound::{
@@ -245,7 +245,12 @@ fn refusals(plan: &Plan, clusters: &Clusters, pairs: &[Pair], seen: &LedgerSeen)
         }
     }
     for (number, lane) in (0..).zip(&seen.lanes) {
-        if let GroupSays::Ahead(what) = group_says(plan, clusters, number, lane)? {
+        // Open offsets are a lane in mid-commit, or one that died there: judged after its fence.
+        let asked = group_partitions(plan, clusters, number, lane);
+        let now = clusters.target_admin.group_offsets_now(&plan.group(), &asked)?;
+        if let Some(offsets) = now
+            && let GroupSays::Ahead(what) = group_compared(plan, clusters, number, lane, offsets)
+        {
             refused.push((number, group_ahead(&plan.group(), &what)));
         }
     }
@@ -264,16 +269,35 @@ pub fn group_says(
     number: u32,
     lane: &LaneState,
 ) -> Result<GroupSays> {
-    let ledger = clusters.ledger.partition(number);
-    let mut asked = vec![ledger.clone()];
+    let asked = group_partitions(plan, clusters, number, lane);
+    let offsets = clusters.target_admin.group_offsets(&plan.group(), &asked)?;
+    Ok(group_compared(plan, clusters, number, lane, offsets))
+}
+
+fn group_partitions(
+    plan: &Plan,
+    clusters: &Clusters,
+    number: u32,
+    lane: &LaneState,
+) -> Vec<TopicPartition> {
+    let mut asked = vec![clusters.ledger.partition(number)];
     if plan.run.positions {
         asked.extend(lane.partitions.iter().map(|(source, state)| {
             TopicPartition::new(state.target_topic.clone(), source.partition)
         }));
     }
-    let mut offsets = clusters.target_admin.group_offsets(&plan.group(), &asked)?;
-    let carries = offsets.remove(&ledger);
-    Ok(compare_group(lane, carries, plan.run.positions.then_some(&offsets)))
+    asked
+}
+
+fn group_compared(
+    plan: &Plan,
+    clusters: &Clusters,
+    number: u32,
+    lane: &LaneState,
+    mut offsets: BTreeMap<TopicPartition, i64>,
+) -> GroupSays {
+    let carries = offsets.remove(&clusters.ledger.partition(number));
+    compare_group(lane, carries, plan.run.positions.then_some(&offsets))
 }
 
 /// Which of `lanes` had an open transaction, or have moved since they were read.
@@ -294,8 +318,9 @@ fn moving_lanes(
 }
 
 /// Creates what the target lacks: topics first, the ledger last, so that a ledger never names a topic
-/// that could not be made.
-pub fn prepare(clusters: &Clusters, preflight: &Preflight) -> Result<()> {
+/// that could not be made. Returns a topic that somebody else made since the look: a worker on another
+/// machine may have made the ledger with another number of lanes, so the look is to be repeated.
+pub fn prepare(clusters: &Clusters, preflight: &Preflight) -> Result<Option<String>> {
     for topic in &preflight.to_create {
         clusters.target_admin.create_topic(topic, true).map_err(|error| {
             Error::check(
@@ -306,7 +331,9 @@ pub fn prepare(clusters: &Clusters, preflight: &Preflight) -> Result<()> {
         })?;
     }
     for topic in &preflight.to_create {
-        clusters.target_admin.create_topic(topic, false)?;
+        if clusters.target_admin.create_topic(topic, false)? == Created::Existed {
+            return Ok(Some(topic.name.clone()));
+        }
     }
-    Ok(())
+    Ok(None)
 }
