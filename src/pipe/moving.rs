@@ -65,7 +65,7 @@ impl Part {
 }
 
 /// librdkafka sends the wall clock for a record whose timestamp is 0 (measured); every other value,
-/// negative ones and none (−1) too, is kept.
+/// negative ones and none at all too, is kept.
 fn timestamp_survives(timestamp: Option<i64>) -> bool {
     timestamp != Some(0)
 }

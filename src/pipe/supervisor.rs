@@ -464,7 +464,7 @@ fn run_lane(
     let memory = usize::try_from(plan.run.memory).unwrap_or(usize::MAX) / lanes_here;
     let reader = reader_tuning(memory, plan.run.max_rate, shared.scope.lanes);
     let writer = WriterTuning {
-        queue_bytes: memory * 3 / 8,
+        queue_bytes: memory / 6,
         batch_bytes: 0, // the lane sets it before its first fence
         transaction_timeout: TRANSACTION_TIMEOUT,
         retry_backoff: retry_backoff(shared.round_trip),
@@ -487,14 +487,15 @@ fn run_lane(
     Lane::new(number, shared.clone(), (source, target), stop, member).run()
 }
 
-/// A lane's fetch queue: three eighths of its memory; with `max_rate` at most two seconds' worth of the
+/// A lane's fetch queue: a sixth of its memory, since librdkafka needs as much again for each record, and
+/// what was polled is held beside it (measured); with `max_rate` at most two seconds' worth of the
 /// lane's share, so that reading is bounded as writing is, and the first rush stays small.
 fn reader_tuning(memory: usize, max_rate: Option<u64>, lanes: u32) -> ReaderTuning {
     /// Measured: more does not help.
     const FETCH: usize = 4 << 20;
     let two_seconds = max_rate.map_or(u64::MAX, |rate| rate / u64::from(lanes.max(1)) * 2);
     let two_seconds = usize::try_from(two_seconds).unwrap_or(usize::MAX);
-    let queue_bytes = (memory * 3 / 8).min(two_seconds).max(64 << 10);
+    let queue_bytes = (memory / 6).min(two_seconds).max(64 << 10);
     ReaderTuning { queue_bytes, fetch_bytes: FETCH.min(queue_bytes / 2) }
 }
 

@@ -28,6 +28,8 @@ struct Course {
     /// Committed positions; `Lane::positions` runs ahead of them.
     committed: Vec<i64>,
     reached: Vec<bool>,
+    /// Read to its end, with nothing after it.
+    at_end: Vec<bool>,
     /// Since when a partition is at the last stable offset, below its fence.
     blocked: Vec<Option<Instant>>,
     /// `max_rate`: nothing is taken before.
@@ -53,6 +55,7 @@ where
             open: None,
             committed: self.positions.clone(),
             reached: vec![false; count],
+            at_end: vec![false; count],
             blocked: vec![None; count],
             hold: Instant::now(),
             heard: Instant::now(),
@@ -71,8 +74,8 @@ where
                 self.conclude(course)?;
                 return Ok(LaneEnd::Finished);
             }
-            let drained = self.step(&mut course)?;
-            if course.open.as_ref().is_some_and(|open| self.due(open, drained)) {
+            let quiet = self.step(&mut course)?;
+            if self.look(&course, quiet).is_some_and(|open| self.rule.due(&open)) {
                 self.commit_open(&mut course, false)?;
             }
             self.look_at_blocked(&course)?;
@@ -80,7 +83,7 @@ where
         }
     }
 
-    /// One look at the source; tells whether it brought nothing.
+    /// One look at the source; tells whether it brought no record.
     fn step(&mut self, course: &mut Course) -> Result<bool, Halt> {
         let now = Instant::now();
         if now < course.hold {
@@ -89,27 +92,26 @@ where
             std::thread::sleep((course.hold - now).min(Duration::from_millis(20)));
             return Ok(true);
         }
-        let patience = match &course.open {
-            Some(open) => self.rule.patience(&self.seen(open, true)),
-            None => IDLE,
-        };
+        let patience = self.look(course, true).map_or(IDLE, |open| self.rule.patience(&open));
+        // A stop is looked for this often, whatever the rule would wait for.
+        let patience = patience.min(IDLE);
         let polled = self.source.poll(patience)?;
         self.target.serve()?;
-        let mut drained = true;
+        let mut quiet = true;
         if !polled.is_empty() {
             course.heard = Instant::now();
         }
         for one in polled {
             match one {
                 Polled::Records(batch) => {
-                    drained = false;
+                    quiet = false;
                     self.take(course, &batch)?;
                 }
                 Polled::End { partition, position } => self.at_end(course, partition, position)?,
                 Polled::Lost { partition, reason } => return Err(self.diagnose(partition, &reason)),
             }
         }
-        Ok(drained)
+        Ok(quiet)
     }
 
     fn take(&mut self, course: &mut Course, batch: &S::Batch) -> Result<(), Halt> {
@@ -130,6 +132,7 @@ where
             self.write(n, batch, count)?;
             self.positions[n] = batch.offset(count - 1) + 1;
             course.blocked[n] = None;
+            course.at_end[n] = false;
             if let Some(bucket) = &self.shared.bucket {
                 let mut bucket = bucket.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                 let now = Instant::now();
@@ -186,6 +189,7 @@ where
     }
 
     fn at_end(&mut self, course: &mut Course, n: usize, position: i64) -> Result<(), Halt> {
+        course.at_end[n] = true;
         let fence = self.fence_of(&self.pairs[n].source);
         self.advance(course, n, fence.map_or(position, |fence| position.min(fence)));
         self.state.caught_up(&self.pairs[n].source, now_ms());
@@ -271,20 +275,20 @@ where
         Ok(())
     }
 
-    fn seen(&self, open: &Open, drained: bool) -> OpenBatch {
-        OpenBatch {
+    /// The open batch as the rule sees it.
+    fn look(&self, course: &Course, quiet: bool) -> Option<OpenBatch> {
+        let open = course.open.as_ref()?;
+        let ended = course.at_end.iter().zip(&course.reached);
+        Some(OpenBatch {
             age: open.begun.elapsed(),
             bytes: open.moving.bytes(),
             records: open.moving.records(),
             coded: open.moving.coded(),
             since_commit: self.last_commit.elapsed(),
-            drained,
+            quiet,
+            at_end: ended.into_iter().all(|(at_end, reached)| *at_end || *reached),
             rate: self.rate,
-        }
-    }
-
-    fn due(&self, open: &Open, drained: bool) -> bool {
-        self.rule.due(&self.seen(open, drained))
+        })
     }
 
     fn commit_open(&mut self, course: &mut Course, closing: bool) -> Result<(), Halt> {
