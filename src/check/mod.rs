@@ -32,6 +32,19 @@ pub fn compacted(cleanup_policy: &str) -> bool {
 pub fn compare(source: &TopicShape, target: &TopicShape) -> Vec<Error> {
     let mut failures = Vec::new();
     if source.partitions != target.partitions {
+        let hint = if target.partitions < source.partitions {
+            format!(
+                "partition counts must be equal, or keys change their partition: add what the target \
+                 lacks, `kafka-topics.sh --bootstrap-server TARGET --alter --topic {} --partitions \
+                 {}`",
+                target.name, source.partitions
+            )
+        } else {
+            "partition counts must be equal, or keys change their partition: copy into another topic \
+             with `topics.rename`, or recreate the target topic with the source's count if nobody \
+             needs what it holds"
+                .to_owned()
+        };
         failures.push(
             Error::check(
                 "partitions",
@@ -40,10 +53,7 @@ pub fn compare(source: &TopicShape, target: &TopicShape) -> Vec<Error> {
                     source.name, source.partitions, target.name, target.partitions
                 ),
             )
-            .hint(
-                "partition counts must be equal, or keys change their partition: recreate the \
-                 target topic with the source's count, or rename to another topic",
-            ),
+            .hint(hint),
         );
     }
     if policy(&source.cleanup_policy) != policy(&target.cleanup_policy) {

@@ -140,6 +140,8 @@ fn of_one_record(code: Code) -> bool {
             | Code::INVALID_MESSAGE_SIZE
             | Code::INVALID_TIMESTAMP
             | Code::INVALID_RECORD
+            // Records are only compressed where that is the last thing to try.
+            | Code::UNSUPPORTED_COMPRESSION_TYPE
     )
 }
 

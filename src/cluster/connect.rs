@@ -69,6 +69,19 @@ impl Connection {
         }))
     }
 
+    /// The same cluster, for clients that come under another name.
+    #[must_use]
+    pub fn named(&self, client_id: &str) -> Connection {
+        let Inner { side, bootstrap, properties, shown, .. } = &*self.0;
+        Connection(Arc::new(Inner {
+            side: *side,
+            bootstrap: bootstrap.clone(),
+            properties: properties.clone(),
+            client_id: client_id.to_owned(),
+            shown: Arc::clone(shown),
+        }))
+    }
+
     /// Which cluster it is.
     pub fn side(&self) -> Side {
         self.0.side
@@ -82,6 +95,11 @@ impl Connection {
     /// The name under which its clients come; each adds its part.
     pub(super) fn client_id(&self) -> &str {
         &self.0.client_id
+    }
+
+    /// Whether the plan sets one of these properties.
+    pub(super) fn sets(&self, names: &[&str]) -> bool {
+        names.iter().any(|name| self.0.properties.contains_key(*name))
     }
 
     /// Waits until a broker answers, at most `timeout`. The error says why none did; refused

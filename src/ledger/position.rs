@@ -99,6 +99,12 @@ impl PartitionState {
         })
     }
 
+    /// Whether any transaction has moved the position; gaps alone have carried nothing.
+    pub fn carried(&self) -> bool {
+        let skipped = self.gaps.iter().map(|gap| gap.to - gap.from).sum::<i64>();
+        self.next - self.start > skipped
+    }
+
     /// Adds one transaction's share, or says what does not fit.
     pub(super) fn carry(&mut self, carry: &CarryPartition) -> Result<(), String> {
         check_carry(carry)?;

@@ -139,7 +139,7 @@ impl LedgerReader {
                 Ok(()) => ControlFlow::Continue(()),
                 Err(error) => {
                     damage = Some(format!(
-                        "ledger {} cannot be read at offset {offset}: {error}",
+                        "ledger `{}` cannot be read at offset {offset}: {error}",
                         self.partition(number)
                     ));
                     ControlFlow::Break(())
@@ -173,12 +173,15 @@ impl LedgerReader {
             Ok(())
         })?;
         header.ok_or_else(|| {
-            ReadError::Damaged(format!("ledger {} has no header at offset 0", self.partition(lane)))
+            ReadError::Damaged(format!(
+                "ledger `{}` has no header at offset 0",
+                self.partition(lane)
+            ))
         })
     }
 
     fn damaged(&self, number: u32, error: &ReplayError) -> ReadError {
-        ReadError::Damaged(format!("ledger {}: {error}", self.partition(number)))
+        ReadError::Damaged(format!("ledger `{}`: {error}", self.partition(number)))
     }
 
     /// Brings a state up to what is committed below `until`; tells whether there was anything new.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::error::Error;
-use crate::ledger::{Header, LaneState};
+use crate::ledger::{Fence, Header, LaneState};
 use crate::plan::TopicPartition;
 
 /// What a ledger is bound to: changing any of it under a running ledger is refused.
@@ -121,7 +121,8 @@ pub fn check_ledger_configs(
                 format!("ledger topic `{topic}` has `{name}={is}`, it must be `{wanted}`"),
             )
             .hint(format!(
-                "set it: `kafka-configs.sh --alter --topic {topic} --add-config {name}={wanted}`"
+                "set it: `kafka-configs.sh --bootstrap-server TARGET --alter --topic {topic} \
+                 --add-config {name}={wanted}`"
             )));
         }
     }
@@ -170,11 +171,11 @@ pub enum GroupSays {
 
 /// Compares the group's offsets with the ledger of one lane. `carries` is the group's offset for the
 /// lane's ledger partition (the number of its last carry), `positions` its offsets under the target's
-/// names.
+/// names; `None` where the plan does not keep them there.
 pub fn compare_group(
     lane: &LaneState,
     carries: Option<i64>,
-    positions: &BTreeMap<TopicPartition, i64>,
+    positions: Option<&BTreeMap<TopicPartition, i64>>,
 ) -> GroupSays {
     let last = i64::try_from(lane.last_seq).unwrap_or(i64::MAX);
     let mut behind = Vec::new();
@@ -188,6 +189,7 @@ pub fn compare_group(
         None if last == 0 => {}
         _ => behind.push(format!("carry {last}")),
     }
+    let Some(positions) = positions else { return said(behind) };
     for (source, state) in &lane.partitions {
         let target = TopicPartition::new(state.target_topic.clone(), source.partition);
         match positions.get(&target) {
@@ -197,11 +199,32 @@ pub fn compare_group(
                     state.next
                 ));
             }
-            Some(&group) if group < state.next => behind.push(format!("{target}")),
-            _ => {}
+            Some(&group) if group == state.next => {}
+            _ => behind.push(format!("{target}")),
         }
     }
+    said(behind)
+}
+
+fn said(behind: Vec<String>) -> GroupSays {
     if behind.is_empty() { GroupSays::Same } else { GroupSays::Behind(behind) }
+}
+
+/// Whether a partition was added to its topic after a run had taken its fence: the plan's `start` was
+/// for what the topic held then, and a new partition is copied from its beginning.
+pub fn added_later<'a>(
+    mut fences: impl Iterator<Item = &'a Fence>,
+    partition: &TopicPartition,
+) -> bool {
+    fences.any(|fence| {
+        fence.partitions.contains_key(&*partition.topic) && fence.get(partition).is_none()
+    })
+}
+
+/// A tail and a one-shot run exclude each other while a fence is open.
+pub fn tail_excluded() -> Error {
+    Error::usage("a one-shot run of this plan has an open fence")
+        .hint("a tail and a one-shot run exclude each other: let `onceover run PLAN` finish first")
 }
 
 /// The refusal for a group that is ahead.
@@ -212,7 +235,7 @@ pub fn group_ahead(group: &str, what: &str) -> Error {
     )
     .hint(format!(
         "if somebody reset the group's offsets forward, delete them \
-         (`kafka-consumer-groups.sh --delete --group {group}`) and run again: the ledger is the truth; \
+         (`kafka-consumer-groups.sh --bootstrap-server TARGET --delete --group {group}`) and run again: the ledger is the truth; \
          if the ledger topic was restored or cut, do not go on with it"
     ))
 }
@@ -279,11 +302,11 @@ mod tests {
         let mut lane = LaneState::default();
         lane.last_seq = 5;
         let none = BTreeMap::new();
-        assert_eq!(compare_group(&lane, Some(5), &none), GroupSays::Same);
-        assert!(matches!(compare_group(&lane, Some(6), &none), GroupSays::Ahead(_)));
-        assert!(matches!(compare_group(&lane, Some(4), &none), GroupSays::Behind(_)));
-        assert!(matches!(compare_group(&lane, None, &none), GroupSays::Behind(_)));
-        assert_eq!(compare_group(&LaneState::default(), None, &none), GroupSays::Same);
+        assert_eq!(compare_group(&lane, Some(5), Some(&none)), GroupSays::Same);
+        assert!(matches!(compare_group(&lane, Some(6), None), GroupSays::Ahead(_)));
+        assert!(matches!(compare_group(&lane, Some(4), None), GroupSays::Behind(_)));
+        assert!(matches!(compare_group(&lane, None, None), GroupSays::Behind(_)));
+        assert_eq!(compare_group(&LaneState::default(), None, None), GroupSays::Same);
     }
 
     #[test]
@@ -301,5 +324,19 @@ mod tests {
         assert_eq!(check_ledger_configs("l", &configs), Ok(()));
         configs.insert("retention.ms".into(), "604800000".into());
         assert_eq!(check_ledger_configs("l", &configs).unwrap_err().exit_code(), 7);
+    }
+
+    #[test]
+    fn a_partition_that_no_fence_of_its_topic_names_was_added_later() {
+        let old = TopicPartition::new("orders", 1);
+        let fence =
+            Fence::new("f", 0, "w", [(TopicPartition::new("orders", 0), 5), (old.clone(), 7)]);
+        let added = |topic: &str, number| {
+            added_later([&fence].into_iter(), &TopicPartition::new(topic, number))
+        };
+        assert!(added("orders", 2));
+        assert!(!added("orders", 1));
+        assert!(!added("a new topic", 0));
+        assert!(!added_later([].into_iter(), &old), "the first run");
     }
 }

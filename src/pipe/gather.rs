@@ -76,7 +76,7 @@ fn known(state: &PartitionState) -> Known {
         next: state.next,
         target_next: state.target_next,
         anchor: state.anchor,
-        carried: state.records > 0 || state.next > state.start,
+        carried: state.carried(),
     }
 }
 

@@ -64,10 +64,10 @@ impl Part {
     }
 }
 
-/// librdkafka sends the wall clock for a record whose timestamp is 0 or missing (measured); every
-/// other value, negative ones too, is kept.
+/// librdkafka sends the wall clock for a record whose timestamp is 0 (measured); every other value,
+/// negative ones and none (−1) too, is kept.
 fn timestamp_survives(timestamp: Option<i64>) -> bool {
-    !matches!(timestamp, None | Some(0))
+    timestamp != Some(0)
 }
 
 impl Moving {

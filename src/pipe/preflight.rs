@@ -5,9 +5,9 @@
 //! after it has fenced its predecessors, when nobody else can move it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use crate::check::{TopicShape, compacted, compare};
-use crate::cluster::{Admin, NewTopic, TopicConfig, TopicInfo};
+use crate::cluster::{Admin, Created, NewTopic, TopicInfo};
 use crate::error::{Error, Result};
 use crate::ledger::{ControlState, LaneState};
 use crate::pipe::bound::{
@@ -16,6 +16,7 @@ use crate::pipe::bound::{
 };
 use crate::pipe::clusters::Clusters;
 use crate::pipe::gather::{Pair, Question, gather};
+use crate::pipe::pairs::{Pairs, together, topic_pairs};
 use crate::pipe::refuse::judge;
 use crate::pipe::scope::Scope;
 use crate::plan::{LaneCount, Plan, TopicPartition, auto_lanes, lane_of};
@@ -70,13 +71,47 @@ fn look(plan: &Plan, clusters: &Clusters, ledger: Option<&TopicInfo>) -> Result<
         )
         .hint("check `source.bootstrap` and `target.bootstrap`"));
     }
-    let (pairs, mut to_create, mut warnings) = topics(plan, clusters)?;
-    let lanes = match (ledger, plan.run.lanes) {
-        (Some(topic), _) => u32::try_from(topic.partitions.saturating_sub(1)).unwrap_or(u32::MAX),
-        (None, LaneCount::Fixed(lanes)) => lanes,
-        (None, LaneCount::Auto) => auto_lanes(pairs.len(), cores()),
+    // The ledger first: behind a wrong address the topics are other ones too, and that they are missing
+    // or differ would be the lesser half of the truth.
+    let mut ledger_warnings = Vec::new();
+    let known = match ledger {
+        Some(topic) => {
+            let lanes = u32::try_from(topic.partitions.saturating_sub(1)).unwrap_or(u32::MAX);
+            let bound = bound(plan, clusters, lanes);
+            ledger_warnings.extend(check_ledger_topic(plan, clusters, topic)?);
+            Some((read_ledger(clusters, &bound)?, bound))
+        }
+        None => None,
     };
-    let bound = Bound {
+    let in_ledger = known.iter().flat_map(|(seen, _)| &seen.lanes);
+    let in_ledger: BTreeSet<Arc<str>> =
+        in_ledger.flat_map(|lane| lane.partitions.keys().map(|at| at.topic.clone())).collect();
+    let Pairs { pairs, mut to_create, mut warnings } = topic_pairs(plan, clusters, &in_ledger)?;
+    warnings.extend(ledger_warnings);
+    let (seen, bound) = match known {
+        Some(known) => known,
+        None => {
+            let lanes = match plan.run.lanes {
+                LaneCount::Fixed(lanes) => lanes,
+                LaneCount::Auto => auto_lanes(pairs.len(), cores()),
+            };
+            to_create.push(new_ledger(plan, lanes)?);
+            let seen = LedgerSeen {
+                lanes: (0..lanes).map(|_| LaneState::default()).collect(),
+                ends: vec![(0, true); lanes as usize],
+                ..LedgerSeen::default()
+            };
+            (seen, bound(plan, clusters, lanes))
+        }
+    };
+    fence_in_scope(&pairs, &seen)?;
+    refusals(plan, clusters, &pairs, &seen)?;
+    let scope = Scope { pairs, lanes: bound.lanes };
+    Ok(Preflight { scope, to_create, bound, ledger: seen, warnings })
+}
+
+fn bound(plan: &Plan, clusters: &Clusters, lanes: u32) -> Bound {
+    Bound {
         plan: plan.name.clone(),
         source_cluster: clusters.source_id.clone(),
         target_cluster: clusters.target_id.clone(),
@@ -87,24 +122,7 @@ fn look(plan: &Plan, clusters: &Clusters, ledger: Option<&TopicInfo>) -> Result<
         },
         naming: plan.naming_text(),
         start: plan.start_text(),
-    };
-    let seen = match ledger {
-        Some(topic) => {
-            warnings.extend(check_ledger_topic(plan, clusters, topic)?);
-            read_ledger(clusters, &bound)?
-        }
-        None => {
-            to_create.push(new_ledger(plan, lanes)?);
-            LedgerSeen {
-                lanes: (0..lanes).map(|_| LaneState::default()).collect(),
-                ends: vec![(0, true); lanes as usize],
-                ..LedgerSeen::default()
-            }
-        }
-    };
-    fence_in_scope(&pairs, &seen)?;
-    refusals(plan, clusters, &pairs, &seen)?;
-    Ok(Preflight { scope: Scope { pairs, lanes }, to_create, bound, ledger: seen, warnings })
+    }
 }
 
 /// An open fence is finished before anything else: a partition of it that is not copied any more
@@ -124,96 +142,6 @@ fn fence_in_scope(pairs: &[Pair], seen: &LedgerSeen) -> Result<()> {
 
 fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
-}
-
-/// Selection, naming, and the checks of topic pairs.
-fn topics(plan: &Plan, clusters: &Clusters) -> Result<(Vec<Pair>, Vec<NewTopic>, Vec<String>)> {
-    let sources: BTreeMap<String, TopicInfo> =
-        clusters.source_admin.topics()?.into_iter().map(|t| (t.name.clone(), t)).collect();
-    let names: Vec<&str> = sources.keys().map(String::as_str).collect();
-    let selection = plan.select(&names)?;
-    let targets: BTreeMap<String, TopicInfo> =
-        clusters.target_admin.topics()?.into_iter().map(|t| (t.name.clone(), t)).collect();
-    let selected = &selection.topics;
-    let on_source: Vec<&str> = selected.iter().map(|s| &*s.source).collect();
-    let source_configs = clusters.source_admin.configs(&on_source)?;
-    let there: Vec<&str> =
-        selected.iter().map(|s| &*s.target).filter(|name| targets.contains_key(*name)).collect();
-    let target_configs = clusters.target_admin.configs(&there)?;
-
-    let mut failures = Vec::new();
-    let mut warnings = selection.warnings;
-    let (mut pairs, mut to_create) = (Vec::new(), Vec::new());
-    for one in selected {
-        let configs = source_configs.get(&*one.source).map_or(&[][..], Vec::as_slice);
-        let source = shape(&sources[&*one.source], configs);
-        match targets.get(&*one.target) {
-            Some(info) => {
-                let configs = target_configs.get(&*one.target).map_or(&[][..], Vec::as_slice);
-                failures.extend(compare(&source, &shape(info, configs)));
-                let kind = configs.iter().find(|c| c.name == "message.timestamp.type");
-                warnings
-                    .extend(lost_timestamps(&one.target, kind.and_then(|c| c.value.as_deref())));
-            }
-            None if plan.topics.create => {
-                let new = new_topic(plan, &one.target, &source, configs);
-                let kind = new.configs.iter().find(|(name, _)| name == "message.timestamp.type");
-                warnings
-                    .extend(lost_timestamps(&one.target, kind.map(|(_, value)| value.as_str())));
-                to_create.push(new);
-            }
-            None => failures.push(
-                Error::check("missing-topic", format!("target has no topic `{}`", one.target))
-                    .hint("create it first, or set `topics.create = true`"),
-            ),
-        }
-        let count = i32::try_from(source.partitions).unwrap_or(i32::MAX);
-        pairs.extend((0..count).map(|number| Pair {
-            source: TopicPartition::new(one.source.clone(), number),
-            target: TopicPartition::new(one.target.clone(), number),
-            compacted: compacted(&source.cleanup_policy),
-        }));
-    }
-    pairs.sort_by(|a, b| a.source.cmp(&b.source));
-    together(failures)?;
-    Ok((pairs, to_create, warnings))
-}
-
-/// What cannot be kept is said before the run.
-fn lost_timestamps(target: &str, timestamp_type: Option<&str>) -> Option<String> {
-    (timestamp_type == Some("LogAppendTime")).then(|| {
-        format!(
-            "target `{target}` has `message.timestamp.type=LogAppendTime`: every record gets the time of \
-             the copy instead of its own timestamp"
-        )
-    })
-}
-
-fn shape(info: &TopicInfo, configs: &[TopicConfig]) -> TopicShape {
-    let policy = configs.iter().find(|config| config.name == "cleanup.policy");
-    TopicShape {
-        name: info.name.clone(),
-        partitions: info.partitions,
-        cleanup_policy: policy.and_then(|c| c.value.clone()).unwrap_or_else(|| "delete".into()),
-    }
-}
-
-fn new_topic(plan: &Plan, name: &str, source: &TopicShape, configs: &[TopicConfig]) -> NewTopic {
-    let mut explicit: BTreeMap<String, String> = configs
-        .iter()
-        .filter(|config| config.explicit)
-        .filter_map(|config| Some((config.name.clone(), config.value.clone()?)))
-        .collect();
-    // A source cluster whose own default is not Kafka's: the topic must keep its meaning.
-    if source.cleanup_policy != "delete" {
-        explicit.entry("cleanup.policy".into()).or_insert_with(|| source.cleanup_policy.clone());
-    }
-    NewTopic {
-        name: name.to_owned(),
-        partitions: i32::try_from(source.partitions).unwrap_or(i32::MAX),
-        replication_factor: plan.replication_factor_for(&source.name).map(i32::from),
-        configs: plan.config_for(&source.name, &explicit).into_iter().collect(),
-    }
 }
 
 fn new_ledger(plan: &Plan, lanes: u32) -> Result<NewTopic> {
@@ -263,7 +191,7 @@ fn read_ledger(clusters: &Clusters, bound: &Bound) -> Result<LedgerSeen> {
         if ends.log_start > 0 {
             return Err(Error::refused(
                 "ledger-damaged",
-                format!("ledger {name}-{number} starts at offset {}, not at 0", ends.log_start),
+                format!("ledger `{name}-{number}` starts at offset {}, not at 0", ends.log_start),
             )
             .hint("records of the ledger were deleted; it cannot be trusted any more"));
         }
@@ -317,7 +245,12 @@ fn refusals(plan: &Plan, clusters: &Clusters, pairs: &[Pair], seen: &LedgerSeen)
         }
     }
     for (number, lane) in (0..).zip(&seen.lanes) {
-        if let GroupSays::Ahead(what) = group_says(plan, clusters, number, lane)? {
+        // Open offsets are a lane in mid-commit, or one that died there: judged after its fence.
+        let asked = group_partitions(plan, clusters, number, lane);
+        let now = clusters.target_admin.group_offsets_now(&plan.group(), &asked)?;
+        if let Some(offsets) = now
+            && let GroupSays::Ahead(what) = group_compared(plan, clusters, number, lane, offsets)
+        {
             refused.push((number, group_ahead(&plan.group(), &what)));
         }
     }
@@ -336,16 +269,35 @@ pub fn group_says(
     number: u32,
     lane: &LaneState,
 ) -> Result<GroupSays> {
-    let ledger = clusters.ledger.partition(number);
-    let mut asked = vec![ledger.clone()];
+    let asked = group_partitions(plan, clusters, number, lane);
+    let offsets = clusters.target_admin.group_offsets(&plan.group(), &asked)?;
+    Ok(group_compared(plan, clusters, number, lane, offsets))
+}
+
+fn group_partitions(
+    plan: &Plan,
+    clusters: &Clusters,
+    number: u32,
+    lane: &LaneState,
+) -> Vec<TopicPartition> {
+    let mut asked = vec![clusters.ledger.partition(number)];
     if plan.run.positions {
         asked.extend(lane.partitions.iter().map(|(source, state)| {
             TopicPartition::new(state.target_topic.clone(), source.partition)
         }));
     }
-    let mut offsets = clusters.target_admin.group_offsets(&plan.group(), &asked)?;
-    let carries = offsets.remove(&ledger);
-    Ok(compare_group(lane, carries, &offsets))
+    asked
+}
+
+fn group_compared(
+    plan: &Plan,
+    clusters: &Clusters,
+    number: u32,
+    lane: &LaneState,
+    mut offsets: BTreeMap<TopicPartition, i64>,
+) -> GroupSays {
+    let carries = offsets.remove(&clusters.ledger.partition(number));
+    compare_group(lane, carries, plan.run.positions.then_some(&offsets))
 }
 
 /// Which of `lanes` had an open transaction, or have moved since they were read.
@@ -365,26 +317,10 @@ fn moving_lanes(
     Ok(moving)
 }
 
-/// All failures as one error: the first decides the kind, the others are listed.
-fn together(failures: Vec<Error>) -> Result<()> {
-    /// More would scroll the first one off the screen.
-    const SHOWN: usize = 10;
-    let mut failures = failures.into_iter();
-    let Some(mut first) = failures.next() else { return Ok(()) };
-    let rest: Vec<String> = failures.map(|error| error.what).collect();
-    for what in rest.iter().take(SHOWN) {
-        first.what.push_str("\n  also: ");
-        first.what.push_str(what);
-    }
-    if rest.len() > SHOWN {
-        first.what.push_str(&format!("\n  and {} more", rest.len() - SHOWN));
-    }
-    Err(first)
-}
-
 /// Creates what the target lacks: topics first, the ledger last, so that a ledger never names a topic
-/// that could not be made.
-pub fn prepare(clusters: &Clusters, preflight: &Preflight) -> Result<()> {
+/// that could not be made. Returns a topic that somebody else made since the look: a worker on another
+/// machine may have made the ledger with another number of lanes, so the look is to be repeated.
+pub fn prepare(clusters: &Clusters, preflight: &Preflight) -> Result<Option<String>> {
     for topic in &preflight.to_create {
         clusters.target_admin.create_topic(topic, true).map_err(|error| {
             Error::check(
@@ -395,7 +331,9 @@ pub fn prepare(clusters: &Clusters, preflight: &Preflight) -> Result<()> {
         })?;
     }
     for topic in &preflight.to_create {
-        clusters.target_admin.create_topic(topic, false)?;
+        if clusters.target_admin.create_topic(topic, false)? == Created::Existed {
+            return Ok(Some(topic.name.clone()));
+        }
     }
-    Ok(())
+    Ok(None)
 }

@@ -220,7 +220,7 @@ impl Refusal {
             Self::TargetNotEmpty { log_start, log_end } => Error::refused(
                 "target-not-empty",
                 format!(
-                    "target {target} already holds offsets {log_start} to {log_end}, and the \
+                    "target `{target}` already holds offsets {log_start} to {log_end}, and the \
                      ledger has no position for it"
                 ),
             )
@@ -236,8 +236,8 @@ impl Refusal {
                 ),
             )
             .hint(
-                "find out who deleted it; to copy it again from the start, use a new plan name \
-                 (a new ledger)",
+                "find out who deleted it; to copy it again from the start, use a new plan name (a \
+                 new ledger) and empty target topics",
             ),
             Self::TargetCreatedAnew { was, is } => Error::refused(
                 "target-lost-records",
@@ -246,11 +246,14 @@ impl Refusal {
                     target.topic
                 ),
             )
-            .hint("to copy it again from the start, use a new plan name (a new ledger)"),
+            .hint(
+                "to copy it again from the start, use a new plan name (a new ledger) and empty \
+                 target topics",
+            ),
             Self::TargetLostRecords { expected, log_end } => Error::refused(
                 "target-lost-records",
                 format!(
-                    "target {target} ends at offset {log_end}, but the ledger says that records \
+                    "target `{target}` ends at offset {log_end}, but the ledger says that records \
                      up to {expected} were committed there"
                 ),
             )
@@ -261,13 +264,14 @@ impl Refusal {
             Self::ForeignRecords { at } => Error::refused(
                 "foreign-records",
                 format!(
-                    "target {target} holds a committed record at offset {at} that onceover did \
+                    "target `{target}` holds a committed record at offset {at} that onceover did \
                      not write"
                 ),
             )
             .hint(
                 "find the producer that already writes to the target and stop it; copying on \
-                 would mix its records with the source's order",
+                 would mix its records with the source's order; to copy again without them, use a \
+                 new plan name and empty target topics",
             ),
             Self::SourceTopicGone => Error::refused(
                 "source-not-same-log",
@@ -276,10 +280,13 @@ impl Refusal {
                     source.topic
                 ),
             )
-            .hint("if it was deleted on purpose, take it out of the plan with `topics.exclude`"),
+            .hint(
+                "if it was deleted on purpose, take it out of the plan: out of `topics.include`, or \
+                 with `topics.exclude` where a pattern matches it",
+            ),
             Self::NotSameLog { why } => Error::refused(
                 "source-not-same-log",
-                format!("source {source} is not the log that was copied so far: {why}"),
+                format!("source `{source}` is not the log that was copied so far: {why}"),
             )
             .hint(
                 "the topic was deleted and created anew, its log was truncated, or the bootstrap \
@@ -288,7 +295,7 @@ impl Refusal {
             Self::Expired { next, log_start } => Error::refused(
                 "source-expired",
                 format!(
-                    "source {source} now starts at offset {log_start}, but the next offset to \
+                    "source `{source}` now starts at offset {log_start}, but the next offset to \
                      copy is {next}: {} offsets were deleted before they were copied",
                     log_start - next
                 ),

@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// A broker that has not started by then will not: it takes 1 to 3 s, or a minute on a machine that
-/// is busy compiling.
-const START: Duration = Duration::from_secs(180);
+/// For a broker that hangs; one that ends is noticed at once. It takes 1 to 3 s, and was seen to take
+/// minutes on a machine with 25 busy processes per core.
+const START: Duration = Duration::from_secs(600);
 /// Orderly, with leadership handed over; takes 0.4 s.
 const STOP: Duration = Duration::from_secs(60);
 /// Another process may take a port between our look and the broker's start.

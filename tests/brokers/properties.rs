@@ -55,8 +55,12 @@ pub fn of_node(id: usize, nodes: &[Node], data: &Path, config: &[(String, String
         // 128 MiB by default: a third of the memory of an idle broker, and of its start.
         ("log.cleaner.dedupe.buffer.size", "4194304"),
         ("log.cleaner.io.buffer.size", "262144"),
+        // 15 s by default: a test that waits for compaction would wait for that.
+        ("log.cleaner.backoff.ms", "500"),
         ("num.network.threads", "2"),
         ("num.io.threads", "4"),
+        // A broker that is not let in by then ends itself, after 60 s by default; we have more time.
+        ("initial.broker.registration.timeout.ms", "600000"),
         // Records of long ago must not vanish during a test.
         ("log.retention.ms", "-1"),
     ];

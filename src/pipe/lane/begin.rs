@@ -1,13 +1,14 @@
 //! From owning a lane to copying: fence, read the ledger, judge, bind.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use crate::cluster::At;
-use crate::error::Error;
+use crate::error::{Error, Side};
 use crate::ledger::{
     Bind, BindPartition, Entry, Found, Gap, Header, LaneState, MAX_PART_BYTES, Role,
 };
-use crate::pipe::bound::{GroupSays, group_ahead};
+use crate::pipe::bound::{GroupSays, added_later, group_ahead};
 use crate::pipe::engine::{Source, StartAt, Target};
 use crate::pipe::gather::{Question, gather};
 use crate::pipe::preflight::group_says;
@@ -34,6 +35,7 @@ where
     pub(super) fn begin(&mut self) -> Result<(), Halt> {
         if !self.shared.tail {
             self.await_fence()?;
+            self.fence_is_known()?;
         }
         self.pairs = self.shared.scope.lane(self.number, self.fence.as_deref());
         self.batch_bytes = self.smallest_batch()?;
@@ -45,6 +47,7 @@ where
         self.state = self.read_ledger()?;
         self.epoch = self.state.last_epoch + 1;
         self.check_bound()?;
+        self.settle_targets()?;
         self.say("the first look at its partitions");
         let facts = self.judge_all()?;
         self.settle(&facts)?;
@@ -71,6 +74,20 @@ where
         Ok(())
     }
 
+    fn fence_is_known(&self) -> Result<(), Halt> {
+        let fence = self.fence.as_ref();
+        match fence.and_then(|fence| self.shared.scope.missing(self.number, fence)) {
+            None => Ok(()),
+            Some(at) => Err(Halt::Person(
+                Error::cluster(
+                    Side::Source,
+                    format!("the fence names {at}, which was not there when this worker looked"),
+                )
+                .hint("run again: it sees the new partition then"),
+            )),
+        }
+    }
+
     /// Stays below the smallest limit of the lane's target topics: a batch that is too large is
     /// refused whole (measured).
     fn smallest_batch(&self) -> Result<usize, Halt> {
@@ -84,7 +101,8 @@ where
             .filter_map(|config| config.value.as_ref()?.parse::<usize>().ok())
             .min()
             .unwrap_or(DEFAULT_MAX_MESSAGE);
-        Ok(BATCH_BYTES.min(smallest.saturating_sub(BATCH_OVERHEAD)).max(1024))
+        // Down to 1 for the tiniest limits: then each record is a request of its own.
+        Ok(BATCH_BYTES.min(smallest.saturating_sub(BATCH_OVERHEAD)).max(1))
     }
 
     /// Reads the ledger to the log end as it was after fencing, and waits for what is still open.
@@ -102,7 +120,7 @@ where
                 Error::refused(
                     "ledger-damaged",
                     format!(
-                        "ledger {} starts at offset {}, not at 0",
+                        "ledger `{}` starts at offset {}, not at 0",
                         ledger.partition(self.number),
                         wanted.log_start
                     ),
@@ -124,15 +142,43 @@ where
         Ok(wanted.log_end)
     }
 
+    /// Waits for transactions on the lane's target partitions that were open when it began. Its own
+    /// were ended by the fencing: these are somebody else's, and whether their records become
+    /// visible must be known before others are written behind them.
+    fn settle_targets(&self) -> Result<(), Halt> {
+        let admin = &self.shared.clusters.target_admin;
+        let targets: Vec<_> = self.pairs.iter().map(|pair| pair.target.clone()).collect();
+        // A missing partition is for the judge.
+        let ends = |which| -> Result<BTreeMap<TopicPartition, i64>, Halt> {
+            let answers = admin.offsets(&targets, which)?.into_iter();
+            Ok(answers.filter_map(|(at, answer)| Some((at, answer.ok()?.offset))).collect())
+        };
+        let wanted = ends(At::LogEnd)?;
+        loop {
+            let stable = ends(At::LastStable)?;
+            let open = wanted.iter().find(|(at, end)| stable.get(at).is_some_and(|s| s < end));
+            let Some((at, end)) = open else { return Ok(()) };
+            self.still_ours()?;
+            self.say(format!(
+                "an open transaction of somebody else on target {at} (last stable offset {}, log \
+                 end {end})",
+                stable[at]
+            ));
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
     fn check_bound(&mut self) -> Result<(), Halt> {
         let shared = &self.shared;
         if let Some(header) = &self.state.header {
             shared.bound.check_header(header)?;
         }
         shared.bound.check_lane(&self.state)?;
+        self.rewrite_group = false;
         match group_says(&shared.plan, &shared.clusters, self.number, &self.state)? {
             GroupSays::Same => Ok(()),
             GroupSays::Behind(what) => {
+                self.rewrite_group = true;
                 tracing::warn!(
                     lane = self.number,
                     behind = what.join(", "),
@@ -251,6 +297,9 @@ where
     }
 
     fn start_offset(&self, facts: &Facts, log_start: i64, log_end: i64) -> Result<i64, Halt> {
+        if added_later(self.shared.view.seen().control.fences().map(|(f, _)| f), &facts.source) {
+            return Ok(log_start);
+        }
         let at = match self.shared.plan.start_for(&facts.source.topic) {
             Start::Earliest => return Ok(log_start),
             Start::Latest => return Ok(log_end),

@@ -115,6 +115,13 @@ where
         let carries = i64::try_from(after.last_seq).unwrap_or(i64::MAX);
         let mut group = vec![(ledger, carries)];
         if self.shared.plan.run.positions {
+            let all: Vec<TopicPartition>;
+            let touched = if self.rewrite_group {
+                all = self.pairs.iter().map(|pair| pair.source.clone()).collect();
+                &all
+            } else {
+                touched
+            };
             group.extend(touched.iter().filter_map(|at| {
                 let state = after.partitions.get(at)?;
                 let target = TopicPartition::new(state.target_topic.clone(), at.partition);
@@ -137,10 +144,10 @@ where
             );
             self.renew = true;
         }
+        self.rewrite_group = false;
         self.state = after;
         self.last_commit = Instant::now();
-        self.progress = self.last_commit;
-        self.failures = 0;
+        self.trouble.committed();
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::cluster::{Class, ClusterError};
+use crate::cluster::{At, Class, ClusterError};
 use crate::error::{Error, Side};
 use crate::pipe::batch::OpenBatch;
 use crate::pipe::engine::{Batch, Polled, Source, Taken, Target};
@@ -16,6 +16,9 @@ use super::{Halt, Lane, LaneEnd};
 
 /// How long an idle lane waits for records before it looks at its stop signal.
 const IDLE: Duration = Duration::from_millis(100);
+/// A source that brings nothing for so long is asked whether it is there: the client tries on for
+/// ever without a word.
+const SILENCE: Duration = Duration::from_secs(10);
 /// How long a lane waits for room in the producer's queue before it offers the rest again.
 const FULL: Duration = Duration::from_millis(1);
 
@@ -29,6 +32,8 @@ struct Course {
     blocked: Vec<Option<Instant>>,
     /// `max_rate`: nothing is taken before.
     hold: Instant,
+    /// When the source last brought something, or answered.
+    heard: Instant,
 }
 
 struct Open {
@@ -50,7 +55,9 @@ where
             reached: vec![false; count],
             blocked: vec![None; count],
             hold: Instant::now(),
+            heard: Instant::now(),
         };
+        self.trouble.copying(Instant::now());
         for n in 0..count {
             self.look_at_fence(&mut course, n)?;
         }
@@ -69,6 +76,7 @@ where
                 self.commit_open(&mut course, false)?;
             }
             self.look_at_blocked(&course)?;
+            self.look_at_silence(&mut course)?;
         }
     }
 
@@ -76,6 +84,7 @@ where
     fn step(&mut self, course: &mut Course) -> Result<bool, Halt> {
         let now = Instant::now();
         if now < course.hold {
+            course.heard = now;
             self.target.serve()?;
             std::thread::sleep((course.hold - now).min(Duration::from_millis(20)));
             return Ok(true);
@@ -87,6 +96,9 @@ where
         let polled = self.source.poll(patience)?;
         self.target.serve()?;
         let mut drained = true;
+        if !polled.is_empty() {
+            course.heard = Instant::now();
+        }
         for one in polled {
             match one {
                 Polled::Records(batch) => {
@@ -237,6 +249,26 @@ where
                 topic.topic, topic.partition
             )),
         ))
+    }
+
+    /// Asks a silent source for its log end: an answer is a sign of life, an error is dealt with as any
+    /// other. Without this a lane would wait for a cluster that is gone.
+    fn look_at_silence(&self, course: &mut Course) -> Result<(), Halt> {
+        let Some(n) = course.reached.iter().position(|reached| !reached) else { return Ok(()) };
+        let at = &self.pairs[n].source;
+        if course.heard.elapsed() >= SILENCE {
+            if course.blocked.iter().all(Option::is_none) {
+                self.say(format!("the source to answer for {at}"));
+            }
+            let asked = std::slice::from_ref(at);
+            for answer in
+                self.shared.clusters.source_admin.offsets(asked, At::LogEnd)?.into_values()
+            {
+                answer?;
+            }
+            course.heard = Instant::now();
+        }
+        Ok(())
     }
 
     fn seen(&self, open: &Open, drained: bool) -> OpenBatch {
