@@ -2,7 +2,7 @@
 
 use super::{SOON, poll_until, source_reader_of};
 use crate::brokers::{Cluster, Error, Oracle, Record};
-use onceover::cluster::{Admin, Class, Connection};
+use onceover::cluster::{Admin, At, Class, Connection};
 use onceover::error::Side;
 use onceover::pipe::engine::{Batch, Polled, Source, StartAt};
 use onceover::plan::TopicPartition;
@@ -76,5 +76,21 @@ fn reading_goes_on_after_the_only_broker_was_away() -> Result<(), Error> {
     oracle.produce("away", &[Record::in_partition(0).at(1)])?;
     read_to(1);
     assert_eq!(offsets, [0, 1]);
+    Ok(())
+}
+
+#[test]
+fn offsets_are_told_after_the_only_broker_was_away() -> Result<(), Error> {
+    let cluster = Cluster::builder("elected").start()?;
+    let oracle = Oracle::start(&cluster.bootstrap())?;
+    oracle.create_topic("elected", 1, &[])?;
+    let admin = Admin::connect(&with(&cluster, &[])).expect("the cluster answers");
+    let at = [TopicPartition::new("elected", 0)];
+    let log_end = || admin.offsets(&at, At::LogEnd).expect("an answer")[&at[0]].clone();
+    assert_eq!(log_end().map(|end| end.offset), Ok(0));
+    cluster.kill(1);
+    cluster.restart(1)?; // the leader is elected anew: the epoch that the client knows is outdated
+    oracle.produce("elected", &[Record::in_partition(0).at(1)])?;
+    assert_eq!(log_end().map(|end| end.offset), Ok(1));
     Ok(())
 }
