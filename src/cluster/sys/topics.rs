@@ -88,7 +88,7 @@ unsafe fn description(topic: *const rd::rd_kafka_TopicDescription_t) -> Describe
         let code = if error.is_null() { Code::OK } else { Fault::read(error).code };
         Described {
             name: super::text(rd::rd_kafka_TopicDescription_name(topic)),
-            id: (!zero).then(|| super::text(rd::rd_kafka_Uuid_base64str(id))),
+            id: (!zero).then(|| as_kafka_prints(&super::text(rd::rd_kafka_Uuid_base64str(id)))),
             partitions,
             code,
         }
@@ -237,4 +237,20 @@ pub(crate) fn created(answer: &Event) -> Result<(), Fault> {
         }
     }
     Ok(())
+}
+
+/// Kafka's tools print ids with the letters that are safe in an address (RFC 4648, section 5),
+/// librdkafka with the others: a person must find the id of a refusal in `kafka-topics.sh --describe`.
+fn as_kafka_prints(base64: &str) -> String {
+    base64.replace('+', "-").replace('/', "_")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_spelt_as_kafkas_own_tools_spell_them() {
+        assert_eq!(as_kafka_prints("a+b/c"), "a-b_c");
+    }
 }
