@@ -3,8 +3,18 @@
 
 use std::collections::BTreeMap;
 
+use super::harness::eventually;
 use super::refusals::Case;
 use crate::brokers::Error;
+
+/// Waits until the group has no member: only then may others change it.
+fn empty(case: &Case) {
+    let group = case.migration.group();
+    eventually("the group is empty", || {
+        let groups = case.target.list_groups().unwrap_or_default();
+        groups.get(&group).is_some_and(|state| state == "Empty")
+    });
+}
 
 /// Topic and partition to offset, as the group has them.
 fn committed(case: &Case) -> Result<BTreeMap<(String, i32), i64>, Error> {
@@ -87,5 +97,6 @@ fn one_lane(name: &str) -> Result<Case, Error> {
     case.rewrite("run.lanes = 1");
     case.produce(200)?;
     case.goes_on()?;
+    empty(&case);
     Ok(case)
 }
