@@ -507,7 +507,7 @@ mod tests {
     fn what_all_lanes_fetch_ahead_is_two_seconds_worth_of_the_plans_rate() {
         let queue = |lanes| reader_tuning(256 << 20, Some(8 << 20), lanes).queue_bytes;
         assert_eq!((queue(1), queue(8)), (16 << 20, 2 << 20));
-        assert_eq!(reader_tuning(256 << 20, None, 8).queue_bytes, 96 << 20);
+        assert_eq!(reader_tuning(96 << 20, None, 8).queue_bytes, 16 << 20);
     }
 
     #[test]
