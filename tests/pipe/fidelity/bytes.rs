@@ -40,7 +40,7 @@ fn move_all() -> Result<Moved, Error> {
         "fidelity",
         "run.lanes = 1\n[topics]\ninclude = ['/fidelity-[a-z]+/']\n\
          [[topics.override]]\ntopics = [\"fidelity-compacted\"]\n\
-         config = { \"min.compaction.lag.ms\" = \"9000000000\" }",
+         config = { \"min.compaction.lag.ms\" = \"9223372036854775807\" }",
     );
     write_all(0)?;
     let first = migration.run(&["--json"]);

@@ -15,7 +15,9 @@ fn a_hundred_thousand_transactions_of_one_record_take_less_than_a_byte_each_in_t
     let partitions = 50;
     let numbered = Numbered::new("holes", partitions, RECORDS);
     source().create_topic("holes", partitions, &[])?;
-    let writing = Writing { per_transaction: 50, ..Writing::default() };
+    // The next transaction is turned away until the markers of the last one are written.
+    let quickly = [("retry.backoff.ms", "2"), ("retry.backoff.max.ms", "10"), ("linger.ms", "0")];
+    let writing = Writing { per_transaction: 50, settings: &quickly, ..Writing::default() };
     source().produce_numbered(&numbered, &writing)?;
     let ends = source().list_offsets("holes")?;
     assert!(ends.iter().all(|one| one.latest == 2 * 2000), "a hole at every offset: {ends:?}");
