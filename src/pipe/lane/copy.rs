@@ -193,7 +193,10 @@ where
             course.blocked[n].get_or_insert_with(Instant::now);
         }
         if fence.is_none() {
-            self.shared.board.scope(&self.pairs[n].source, course.committed[n], position);
+            // Nothing but control and aborted records lies between the commit and here, unless a batch
+            // is open.
+            let at = if course.open.is_none() { position } else { course.committed[n] };
+            self.shared.board.scope(&self.pairs[n].source, at, position);
         }
         self.look_at_fence(course, n)
     }
