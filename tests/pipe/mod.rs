@@ -1,8 +1,11 @@
 //! The pipe on real brokers, judged by the oracle.
 
+mod crowd;
 mod fidelity;
 mod harness;
 mod moves;
+mod outages;
+mod pace;
 mod refusals;
 mod refusals_disk;
 mod refusals_group;
@@ -11,6 +14,9 @@ mod refusals_plan;
 mod refusals_source;
 mod refusals_target;
 mod refusals_worker;
+mod signals;
+mod tail;
+mod workers;
 
 /// Bytes that no compression makes smaller (xorshift).
 pub fn noise(length: usize) -> Vec<u8> {

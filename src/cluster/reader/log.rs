@@ -154,11 +154,11 @@ impl LogReader {
             .unassign()
             .and_then(|()| consumer.assign(&list))
             .map_err(|fault| error(consumer, &fault))?;
-        let mut paused = Vec::new();
+        // A partition that is done is read on and ignored, never paused: a pause outlives the assignment
+        // and, lifted, moves the position of the next one.
         let mut progress = Instant::now();
         while scan.open > 0 {
             let mut outcome = Ok(());
-            let mut done = Vec::new();
             consumer.take(Duration::from_millis(100), &mut |fetched| {
                 // An error that comes again and again is none.
                 if matches!(&fetched, Fetched::Records(..))
@@ -167,7 +167,7 @@ impl LogReader {
                     progress = Instant::now();
                 }
                 if outcome.is_ok() {
-                    outcome = scan.take(fetched, see, &mut done);
+                    outcome = scan.take(fetched, see);
                 }
             });
             consumer.client().serve();
@@ -177,18 +177,9 @@ impl LogReader {
                     return Err(error(consumer, &Fault::new(code, text)));
                 }
             }
-            if !done.is_empty() && scan.open > 0 {
-                let list = PartitionList::of(done.iter().map(|index| &start[*index].0));
-                consumer.pause(&list).map_err(|fault| error(consumer, &fault))?;
-                paused.append(&mut done);
-            }
             if progress.elapsed() > PATIENCE {
                 return Err(error(consumer, &Fault::from_code(Code::TIMED_OUT)));
             }
-        }
-        if !paused.is_empty() {
-            let list = PartitionList::of(paused.iter().map(|index| &start[*index].0));
-            consumer.resume(&list).map_err(|fault| error(consumer, &fault))?;
         }
         consumer.unassign().map_err(|fault| error(consumer, &fault))
     }
@@ -269,7 +260,6 @@ impl Scan {
         &mut self,
         fetched: Fetched,
         see: &mut dyn FnMut(usize, Seen<'_>) -> Result<bool, String>,
-        newly_done: &mut Vec<usize>,
     ) -> Result<(), Fault> {
         let (topic, partition) = match &fetched {
             Fetched::Records(_, partition, messages) => (messages.topic().to_owned(), *partition),
@@ -319,7 +309,6 @@ impl Scan {
         if done {
             self.done[index] = true;
             self.open -= 1;
-            newly_done.push(index);
         }
         Ok(())
     }

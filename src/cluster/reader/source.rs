@@ -71,7 +71,11 @@ impl Batch for SourceBatch {
 /// One consumer that reads what it is assigned, committed records only.
 pub struct SourceReader {
     connection: Connection,
+    group: String,
+    tuning: ReaderTuning,
     consumer: Consumer,
+    /// The client has had an assignment.
+    used: bool,
     /// The assignment, as batches refer to it.
     from: Arc<[TopicPartition]>,
     state: Vec<Reading>,
@@ -96,16 +100,26 @@ impl SourceReader {
         group: &str,
         tuning: ReaderTuning,
     ) -> Result<SourceReader, ClusterError> {
-        let ahead = 1_000_000;
-        let consumer = consumer(connection, "reader", group, Isolation::Committed, tuning, ahead)?;
         Ok(SourceReader {
             connection: connection.clone(),
-            consumer,
+            group: group.to_owned(),
+            tuning,
+            consumer: Self::fresh(connection, group, tuning)?,
+            used: false,
             from: Arc::new([]),
             state: Vec::new(),
             index: HashMap::new(),
             places: HashMap::new(),
         })
+    }
+
+    fn fresh(
+        connection: &Connection,
+        group: &str,
+        tuning: ReaderTuning,
+    ) -> Result<Consumer, ClusterError> {
+        let ahead = 1_000_000;
+        consumer(connection, "reader", group, Isolation::Committed, tuning, ahead)
     }
 
     fn error(&self, what: &str, fault: &Fault) -> ClusterError {
@@ -170,17 +184,12 @@ impl Source for SourceReader {
 
     fn assign(&mut self, from: &[StartAt]) -> Result<(), ClusterError> {
         let what = "cannot assign the partitions";
-        let paused = self.from.iter().zip(&self.state).filter(|(_, state)| state.silent);
-        let paused = PartitionList::of(paused.map(|(at, _)| at));
-        if !paused.is_empty() {
-            self.consumer.resume(&paused).map_err(|fault| self.error(what, &fault))?;
-        }
-        // From here on everything fetched so far is void to the client; what waits is freed now.
-        self.consumer.unassign().map_err(|fault| self.error(what, &fault))?;
-        let mut drained = false;
-        while !drained {
-            drained = true;
-            self.consumer.take(Duration::ZERO, &mut |_| drained = false);
+        // Nothing of a former assignment may reach into this one. A pause outlives its assignment in
+        // librdkafka, and lifting it moves the position, at some later moment, to where the paused
+        // one was: records before that are skipped without a word (measured: 31,984 of 100,000 lost
+        // in a lane that began again). A new client remembers nothing.
+        if std::mem::replace(&mut self.used, true) {
+            self.consumer = Self::fresh(&self.connection, &self.group, self.tuning)?;
         }
         self.places.clear();
         self.from = from.iter().map(|start| start.at.clone()).collect();

@@ -152,13 +152,6 @@ impl Consumer {
         }
     }
 
-    /// Lifts pauses: one outlasts the assignment that it was made in.
-    pub(crate) fn resume(&self, partitions: &PartitionList) -> Result<(), Fault> {
-        // SAFETY: a live client and list.
-        let code = unsafe { rd::rd_kafka_resume_partitions(self.client().raw(), partitions.raw()) };
-        Fault::check(Code::from(code))
-    }
-
     /// Stops fetching partitions; what was fetched of them is not delivered.
     pub(crate) fn pause(&self, partitions: &PartitionList) -> Result<(), Fault> {
         // SAFETY: a live client and list.

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::cluster::{At, Class, ClusterError};
+use crate::cluster::{At, Class, ClusterError, First};
 use crate::error::{Error, Side};
 use crate::pipe::batch::OpenBatch;
 use crate::pipe::engine::{Batch, Polled, Source, Taken, Target};
@@ -30,6 +30,8 @@ struct Course {
     reached: Vec<bool>,
     /// Read to its end, with nothing after it.
     at_end: Vec<bool>,
+    /// Something was heard of it since it was assigned.
+    begun: Vec<bool>,
     /// Since when a partition is at the last stable offset, below its fence.
     blocked: Vec<Option<Instant>>,
     /// `max_rate`: nothing is taken before.
@@ -56,6 +58,7 @@ where
             committed: self.positions.clone(),
             reached: vec![false; count],
             at_end: vec![false; count],
+            begun: vec![false; count],
             blocked: vec![None; count],
             hold: Instant::now(),
             heard: Instant::now(),
@@ -133,6 +136,7 @@ where
             self.positions[n] = batch.offset(count - 1) + 1;
             course.blocked[n] = None;
             course.at_end[n] = false;
+            course.begun[n] = true;
             if let Some(bucket) = &self.shared.bucket {
                 let mut bucket = bucket.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                 let now = Instant::now();
@@ -189,6 +193,9 @@ where
     }
 
     fn at_end(&mut self, course: &mut Course, n: usize, position: i64) -> Result<(), Halt> {
+        if !std::mem::replace(&mut course.begun[n], true) && position > self.positions[n] {
+            self.second_look(n, position)?;
+        }
         course.at_end[n] = true;
         let fence = self.fence_of(&self.pairs[n].source);
         self.advance(course, n, fence.map_or(position, |fence| position.min(fence)));
@@ -197,9 +204,37 @@ where
             course.blocked[n].get_or_insert_with(Instant::now);
         }
         if fence.is_none() {
-            self.shared.board.scope(&self.pairs[n].source, course.committed[n], position);
+            // Nothing but control and aborted records lies between the commit and here, unless a batch
+            // is open.
+            let at = if course.open.is_none() { position } else { course.committed[n] };
+            self.shared.board.scope(&self.pairs[n].source, at, position);
         }
         self.look_at_fence(course, n)
+    }
+
+    /// The source says that a partition holds no record from its position to its end. That may be (control
+    /// and aborted records only), but a client that skipped records would say the same: another one looks.
+    fn second_look(&self, n: usize, end: i64) -> Result<(), Halt> {
+        let at = (self.pairs[n].source.clone(), self.positions[n]);
+        let clusters = &self.shared.clusters;
+        let mut log = clusters.source_log.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut skipped = None;
+        log.first_at(std::slice::from_ref(&at), &mut |_, first| {
+            if let First::Record(record) = first
+                && record.offset < end
+            {
+                skipped = Some(record.offset);
+            }
+        })?;
+        match skipped {
+            None => Ok(()),
+            Some(offset) => Err(ClusterError::new(
+                Side::Source,
+                Class::Abort,
+                format!("the client skipped {}@{offset} and went to {end}", at.0),
+            )
+            .into()),
+        }
     }
 
     fn look_at_fence(&mut self, course: &mut Course, n: usize) -> Result<(), Halt> {
