@@ -126,6 +126,11 @@ pub(super) fn whatever_the_call(code: Code) -> Option<Class> {
     }
 }
 
+/// Whether the cluster does not let us: no rights, wrong credentials. Only a person helps.
+pub(super) fn denied(code: Code) -> bool {
+    whatever_the_call(code) == Some(Class::Final)
+}
+
 /// Codes that a single record brings about.
 fn of_one_record(code: Code) -> bool {
     matches!(
@@ -135,6 +140,8 @@ fn of_one_record(code: Code) -> bool {
             | Code::INVALID_MESSAGE_SIZE
             | Code::INVALID_TIMESTAMP
             | Code::INVALID_RECORD
+            // Records are only compressed where that is the last thing to try.
+            | Code::UNSUPPORTED_COMPRESSION_TYPE
     )
 }
 

@@ -69,6 +69,19 @@ impl Connection {
         }))
     }
 
+    /// The same cluster, for clients that come under another name.
+    #[must_use]
+    pub fn named(&self, client_id: &str) -> Connection {
+        let Inner { side, bootstrap, properties, shown, .. } = &*self.0;
+        Connection(Arc::new(Inner {
+            side: *side,
+            bootstrap: bootstrap.clone(),
+            properties: properties.clone(),
+            client_id: client_id.to_owned(),
+            shown: Arc::clone(shown),
+        }))
+    }
+
     /// Which cluster it is.
     pub fn side(&self) -> Side {
         self.0.side
@@ -84,6 +97,11 @@ impl Connection {
         &self.0.client_id
     }
 
+    /// Whether the plan sets one of these properties.
+    pub(super) fn sets(&self, names: &[&str]) -> bool {
+        names.iter().any(|name| self.0.properties.contains_key(*name))
+    }
+
     /// Waits until a broker answers, at most `timeout`. The error says why none did; refused
     /// credentials and certificates end the wait at once (class final).
     pub fn probe(&self, timeout: Duration) -> Result<(), ClusterError> {
@@ -97,7 +115,7 @@ impl Connection {
         client: &Client,
         timeout: Duration,
     ) -> Result<Metadata, ClusterError> {
-        let deadline = Instant::now() + timeout;
+        let mut deadline = Instant::now() + timeout;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             let fault = match client.metadata(false, left.min(Duration::from_millis(300))) {
@@ -110,11 +128,20 @@ impl Connection {
                 let what = format!("`{}` refuses the connection: {text}", self.0.bootstrap);
                 return Err(ClusterError::new(self.0.side, Class::Final, what));
             }
+            // A broker that is starting may hang up in a handshake; one that speaks no TLS always does.
+            if errors.iter().any(|(_, text)| text.contains("SSL handshake failed")) {
+                deadline = deadline.min(Instant::now() + Duration::from_secs(5));
+            }
             if Instant::now() >= deadline {
                 let what = format!("no broker at `{}` answered", self.0.bootstrap);
                 return Err(self.error(Call::Ask, &what, &fault, Some(client.notices())));
             }
         }
+    }
+
+    fn is_secured(&self) -> bool {
+        let protocol = self.0.properties.get("security.protocol");
+        protocol.is_some_and(|protocol| !protocol.eq_ignore_ascii_case("plaintext"))
     }
 
     /// Starts a client: defaults, the plan's properties, then `own` and what every client gets.
@@ -168,7 +195,13 @@ impl Connection {
                 | Code::RESOLVE
         );
         if silent && let Some(reason) = notices.and_then(Notices::reason) {
-            text = format!("{text} ({reason})");
+            // A listener that wants TLS or SASL just hangs up on a client that offers neither.
+            let guess = if reason.contains("isconnected") && !self.is_secured() {
+                "; it may want TLS or SASL: see `security.protocol`"
+            } else {
+                ""
+            };
+            text = format!("{text} ({reason}{guess})");
         }
         ClusterError::new(self.0.side, classify(call, fault), text)
     }

@@ -28,7 +28,11 @@ use super::sys::list::{Entry, PartitionList};
 const SLICE: Duration = Duration::from_millis(200);
 
 /// `heartbeat.interval.ms`: how soon a lost membership is noticed.
-pub const HEARTBEAT_MS: u64 = 1000;
+pub const HEARTBEAT_MS: u64 = 500;
+
+/// `session.timeout.ms`: how long the group keeps a member that is dead or frozen; brokers allow no
+/// less than 6 s.
+pub const SESSION: Duration = Duration::from_secs(10);
 
 /// What happens to a membership.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,8 +90,8 @@ impl Membership {
             ("group.instance.id", instance_id.to_owned()),
             ("group.protocol", "classic".to_owned()),
             ("partition.assignment.strategy", "cooperative-sticky".to_owned()),
-            // The group notices a dead worker after this time; brokers allow no less than 6 s.
-            ("session.timeout.ms", "10000".to_owned()),
+            ("session.timeout.ms", SESSION.as_millis().to_string()),
+            // A revoke is heard of with the next heartbeat.
             ("heartbeat.interval.ms", HEARTBEAT_MS.to_string()),
             // Our thread always polls; a process that is frozen loses its session instead.
             ("max.poll.interval.ms", "86400000".to_owned()),

@@ -77,8 +77,10 @@ impl Notices {
             self.note_reason(telling(line), line);
         }
         let (side, part) = (self.side, self.part.as_str());
-        // Properties of the plan go to readers and writers alike; the other half says so each time.
-        let calm = facility == "CONFWARN" || self.shown.recently(&format!("{side} {line}"));
+        // Properties of the plan go to readers and writers alike, and the other half says so each
+        // time; a producer that is given up with records in its queue is told so by us.
+        let calm = matches!(facility, "CONFWARN" | "TERMINATE")
+            || self.shown.recently(&format!("{side} {line}"));
         match level {
             0..=2 if !calm => tracing::error!(%side, part, facility, "{line}"),
             0..=4 if !calm => tracing::warn!(%side, part, facility, "{line}"),

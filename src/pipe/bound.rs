@@ -129,6 +129,35 @@ pub fn check_ledger_configs(
     Ok(())
 }
 
+/// Checks the ledger topic's replication in effect: a warning where the loss of one broker would be
+/// the loss of the ledger.
+pub fn check_ledger_replicas(
+    topic: &str,
+    replicas: usize,
+    min_insync: Option<usize>,
+    brokers: usize,
+) -> Result<Option<String>, Error> {
+    if let Some(min_insync) = min_insync
+        && replicas > 0
+        && min_insync > replicas
+    {
+        return Err(Error::check(
+            "ledger-topic",
+            format!(
+                "ledger topic `{topic}` has {replicas} replica(s) and `min.insync.replicas={min_insync}`: \
+                 no write can succeed"
+            ),
+        )
+        .hint("lower the topic's `min.insync.replicas`, or give it more replicas"));
+    }
+    Ok((replicas == 1 && brokers > 1).then(|| {
+        format!(
+            "ledger topic `{topic}` has one replica on a cluster of {brokers} brokers: if that broker is \
+             lost, so is the ledger, and the migration begins anew; set `ledger.replication_factor`"
+        )
+    }))
+}
+
 /// What the group's offsets say beside the ledger.
 #[derive(Debug, PartialEq, Eq)]
 pub enum GroupSays {
@@ -278,6 +307,14 @@ mod tests {
         assert!(matches!(compare_group(&lane, Some(4), None), GroupSays::Behind(_)));
         assert!(matches!(compare_group(&lane, None, None), GroupSays::Behind(_)));
         assert_eq!(compare_group(&LaneState::default(), None, None), GroupSays::Same);
+    }
+
+    #[test]
+    fn a_ledger_that_no_write_can_reach_fails_and_one_with_a_single_replica_is_warned_about() {
+        assert!(check_ledger_replicas("l", 1, Some(2), 3).is_err());
+        assert_eq!(check_ledger_replicas("l", 3, Some(2), 3), Ok(None));
+        assert_eq!(check_ledger_replicas("l", 1, Some(1), 1), Ok(None));
+        assert!(check_ledger_replicas("l", 1, Some(1), 3).unwrap().is_some());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What a lane does about an error: a pure rule over its class and what happened before.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::cluster::Class;
 
@@ -22,13 +22,13 @@ pub enum Next {
 pub struct Circumstances {
     /// Turns that failed in a row, without a commit in between; this one counts.
     pub failures: u32,
-    /// Since the last progress.
-    pub since_progress: Duration,
+    /// Since the first of them.
+    pub in_trouble: Duration,
     /// Whether the records are already sent one per request.
     pub one_by_one: bool,
 }
 
-/// A lane that makes no progress for so long ends the process: longer than the restart of a broker
+/// A lane that fails for so long without a commit ends the process: longer than the restart of a broker
 /// and the election of its coordinators (measured: 17 s), short enough for a change window.
 pub const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -40,6 +40,37 @@ pub const FENCED_PAUSE: Duration = Duration::from_millis(crate::cluster::HEARTBE
 /// the group.
 pub const FENCED_OFTEN: u32 = 5;
 
+/// Failures in a row. A commit ends the row, and so does a long calm: a lane that has nothing to
+/// commit for hours is not in trouble, and its first error then is its first.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Trouble {
+    failures: u32,
+    began: Option<Instant>,
+    /// Since when the lane copies undisturbed, if it does.
+    calm: Option<Instant>,
+}
+
+impl Trouble {
+    /// The lane copies (or waits for something to copy).
+    pub fn copying(&mut self, now: Instant) {
+        self.calm = Some(now);
+    }
+
+    /// A transaction was committed.
+    pub fn committed(&mut self) {
+        (self.failures, self.began) = (0, None);
+    }
+
+    /// Another failure: how many there are in the row, and for how long it goes.
+    pub fn failed(&mut self, now: Instant) -> (u32, Duration) {
+        if self.calm.take().is_some_and(|since| now.duration_since(since) >= PATIENCE) {
+            self.committed();
+        }
+        self.failures += 1;
+        (self.failures, now.duration_since(*self.began.get_or_insert(now)))
+    }
+}
+
 /// Decides what to do about an error of class `class`.
 pub fn next(class: Class, now: Circumstances) -> Next {
     match class {
@@ -49,7 +80,7 @@ pub fn next(class: Class, now: Circumstances) -> Next {
         Class::Record => Next::OneByOne,
         Class::Fenced if now.failures >= FENCED_OFTEN => Next::Fail,
         Class::Fenced => Next::Again(FENCED_PAUSE * now.failures.max(1)),
-        Class::Retriable | Class::Abort | Class::Unclear if now.since_progress >= PATIENCE => {
+        Class::Retriable | Class::Abort | Class::Unclear if now.in_trouble >= PATIENCE => {
             Next::Fail
         }
         Class::Retriable | Class::Abort | Class::Unclear => Next::Again(pause(now.failures)),
@@ -82,7 +113,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn first() -> Circumstances {
-        Circumstances { failures: 1, since_progress: Duration::ZERO, one_by_one: false }
+        Circumstances { failures: 1, in_trouble: Duration::ZERO, one_by_one: false }
     }
 
     #[test]
@@ -107,8 +138,33 @@ mod tests {
     #[test]
     fn an_unclear_commit_is_never_answered_by_going_on_blindly() {
         assert!(matches!(next(Class::Unclear, first()), Next::Again(_)));
-        let long = Circumstances { since_progress: PATIENCE, ..first() };
+        let long = Circumstances { in_trouble: PATIENCE, ..first() };
         assert_eq!(next(Class::Unclear, long), Next::Fail);
+    }
+
+    #[test]
+    fn an_error_after_hours_without_a_record_is_the_first_one() {
+        let start = Instant::now();
+        let mut trouble = Trouble::default();
+        trouble.copying(start);
+        assert_eq!(trouble.failed(start + PATIENCE * 100), (1, Duration::ZERO));
+    }
+
+    #[test]
+    fn failures_go_on_counting_until_a_commit_or_a_long_calm() {
+        let start = Instant::now();
+        let second = Duration::from_secs(1);
+        let mut trouble = Trouble::default();
+        assert_eq!(trouble.failed(start), (1, Duration::ZERO));
+        // It begins to copy again and fails at once.
+        trouble.copying(start + second);
+        assert_eq!(trouble.failed(start + second * 2), (2, second * 2));
+        // A try that takes long by itself is no calm.
+        assert_eq!(trouble.failed(start + PATIENCE * 2), (3, PATIENCE * 2));
+        trouble.committed();
+        assert_eq!(trouble.failed(start + PATIENCE * 3), (1, Duration::ZERO));
+        trouble.copying(start + PATIENCE * 3);
+        assert_eq!(trouble.failed(start + PATIENCE * 4), (1, Duration::ZERO));
     }
 
     #[test]

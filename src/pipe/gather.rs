@@ -75,7 +75,7 @@ fn known(state: &PartitionState) -> Known {
         target_topic_id: state.target_topic_id.clone(),
         next: state.next,
         target_next: state.target_next,
-        anchor: state.anchor.clone(),
+        anchor: state.anchor,
         carried: state.carried(),
     }
 }

@@ -14,7 +14,9 @@ pub mod decide;
 pub mod engine;
 pub mod gather;
 pub mod lane;
+pub mod mode;
 pub mod moving;
+pub mod pairs;
 pub mod plan_entry;
 pub mod preflight;
 pub mod rate;
@@ -29,12 +31,14 @@ pub mod worker;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use crate::error::{Kind, Result};
+use crate::error::{Error, Kind, Result, Side};
 use crate::ledger::Fence;
 use crate::pipe::bound::tail_excluded;
 use crate::pipe::clusters::Clusters;
-use crate::pipe::preflight::{preflight, prepare};
+use crate::pipe::mode::{Mode, exclude};
+use crate::pipe::preflight::{Preflight, preflight, prepare};
 use crate::pipe::shared::Shared;
 use crate::pipe::supervisor::{Outcome, bucket, supervise};
 use crate::pipe::view::View;
@@ -67,6 +71,44 @@ pub struct Ran {
     pub warnings: Vec<String>,
 }
 
+/// How long a topic may exist without being shown: metadata travels within a second.
+const UNSEEN: Duration = Duration::from_secs(30);
+
+/// Looks at both clusters and makes what the target lacks; looks again where another worker was
+/// quicker, since what it made may differ from what this one would have made.
+fn look(
+    plan: &Plan,
+    clusters: &Clusters,
+    worker: &str,
+    options: &RunOptions,
+    board: &Board,
+) -> Result<Preflight> {
+    let until = Instant::now() + UNSEEN;
+    loop {
+        board.wait("worker", "the look at both clusters before anything is written");
+        let looked = preflight(plan, clusters).inspect_err(|error| {
+            if matches!(error.kind, Kind::Refused(_))
+                && let Err(unwritten) = write_refused(clusters, worker, error)
+            {
+                tracing::warn!(%unwritten, "the refusal could not be written into the ledger");
+            }
+        })?;
+        if options.tail && looked.ledger.control.open_fence().is_some() {
+            return Err(tail_excluded());
+        }
+        exclude(Mode::of(options.tail), plan, clusters, board)?;
+        board.wait("worker", "the target to create missing topics");
+        match prepare(clusters, &looked)? {
+            None => return Ok(looked),
+            Some(topic) if Instant::now() >= until => {
+                let what = format!("topic `{topic}` exists and cannot be seen");
+                return Err(Error::cluster(Side::Target, what));
+            }
+            Some(topic) => tracing::debug!(topic, "made by somebody else; looking again"),
+        }
+    }
+}
+
 /// Checks, then copies to the fence or until stopped. Progress goes to `board`.
 pub fn run(plan: Plan, options: &RunOptions, board: &Board) -> Result<Ran> {
     let worker = match &options.worker {
@@ -75,22 +117,10 @@ pub fn run(plan: Plan, options: &RunOptions, board: &Board) -> Result<Ran> {
     };
     board.wait("worker", "both clusters to answer");
     let clusters = Clusters::connect(&plan)?;
-    board.wait("worker", "the look at both clusters before anything is written");
-    let looked = preflight(&plan, &clusters).inspect_err(|error| {
-        if matches!(error.kind, Kind::Refused(_))
-            && let Err(unwritten) = write_refused(&clusters, &worker.name, error)
-        {
-            tracing::warn!(%unwritten, "the refusal could not be written into the ledger");
-        }
-    })?;
-    if options.tail && looked.ledger.control.open_fence().is_some() {
-        return Err(tail_excluded());
-    }
+    let looked = look(&plan, &clusters, &worker.name, options, board)?;
     for warning in &looked.warnings {
         tracing::warn!("{warning}");
     }
-    board.wait("worker", "the target to create missing topics");
-    prepare(&clusters, &looked)?;
     board.go_on("worker");
     let round_trip = clusters.target_admin.round_trip()?;
     let pairs = looked.scope.pairs.iter();

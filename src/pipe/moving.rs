@@ -64,10 +64,10 @@ impl Part {
     }
 }
 
-/// librdkafka sends the wall clock for a record whose timestamp is 0 or missing (measured); every
-/// other value, negative ones too, is kept.
+/// librdkafka sends the wall clock for a record whose timestamp is 0 (measured); every other value,
+/// negative ones and none at all too, is kept.
 fn timestamp_survives(timestamp: Option<i64>) -> bool {
-    !matches!(timestamp, None | Some(0))
+    timestamp != Some(0)
 }
 
 impl Moving {
@@ -161,7 +161,7 @@ impl Moving {
                 bytes: part.bytes,
                 untimed: part.untimed,
                 digest: part.digest,
-                anchor: part.anchor.clone(),
+                anchor: part.anchor,
             })
             .collect())
     }

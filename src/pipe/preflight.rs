@@ -7,16 +7,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::check::{TopicShape, compacted, compare};
-use crate::cluster::{Admin, NewTopic, TopicConfig, TopicInfo};
+use crate::cluster::{Admin, Created, NewTopic, TopicInfo};
 use crate::error::{Error, Result};
 use crate::ledger::{ControlState, LaneState};
 use crate::pipe::bound::{
-    Bound, GroupSays, LEDGER_CONFIGS, check_ledger_configs, compare_group, group_ahead,
+    Bound, GroupSays, LEDGER_CONFIGS, check_ledger_configs, check_ledger_replicas, compare_group,
+    group_ahead,
 };
 use crate::pipe::clusters::Clusters;
 use crate::pipe::gather::{Pair, Question, gather};
-use crate::pipe::refuse::{Refusal, judge};
+use crate::pipe::pairs::{Pairs, together, topic_pairs};
+use crate::pipe::refuse::judge;
 use crate::pipe::scope::Scope;
 use crate::plan::{LaneCount, Plan, TopicPartition, auto_lanes, lane_of};
 
@@ -72,18 +73,21 @@ fn look(plan: &Plan, clusters: &Clusters, ledger: Option<&TopicInfo>) -> Result<
     }
     // The ledger first: behind a wrong address the topics are other ones too, and that they are missing
     // or differ would be the lesser half of the truth.
+    let mut ledger_warnings = Vec::new();
     let known = match ledger {
         Some(topic) => {
             let lanes = u32::try_from(topic.partitions.saturating_sub(1)).unwrap_or(u32::MAX);
             let bound = bound(plan, clusters, lanes);
-            Some((read_ledger(plan, clusters, topic, &bound)?, bound))
+            ledger_warnings.extend(check_ledger_topic(plan, clusters, topic)?);
+            Some((read_ledger(clusters, &bound)?, bound))
         }
         None => None,
     };
     let in_ledger = known.iter().flat_map(|(seen, _)| &seen.lanes);
     let in_ledger: BTreeSet<Arc<str>> =
         in_ledger.flat_map(|lane| lane.partitions.keys().map(|at| at.topic.clone())).collect();
-    let (pairs, mut to_create, warnings) = topics(plan, clusters, &in_ledger)?;
+    let Pairs { pairs, mut to_create, mut warnings } = topic_pairs(plan, clusters, &in_ledger)?;
+    warnings.extend(ledger_warnings);
     let (seen, bound) = match known {
         Some(known) => known,
         None => {
@@ -140,92 +144,6 @@ fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Selection, naming, and the checks of topic pairs. A topic that the ledger knows and that the plan
-/// would select must be on the source: a pattern does not miss what is gone.
-fn topics(
-    plan: &Plan,
-    clusters: &Clusters,
-    in_ledger: &BTreeSet<Arc<str>>,
-) -> Result<(Vec<Pair>, Vec<NewTopic>, Vec<String>)> {
-    let sources: BTreeMap<String, TopicInfo> =
-        clusters.source_admin.topics()?.into_iter().map(|t| (t.name.clone(), t)).collect();
-    let names = sources.keys().map(String::as_str);
-    let names: Vec<&str> = names.chain(in_ledger.iter().map(AsRef::as_ref)).collect();
-    let selection = plan.select(&names)?;
-    let gone = selection.topics.iter().filter(|one| !sources.contains_key(&*one.source));
-    together(
-        gone.map(|one| {
-            let at = |topic: &Arc<str>| TopicPartition::new(topic.clone(), 0);
-            Refusal::SourceTopicGone.error(&at(&one.source), &at(&one.target))
-        })
-        .collect(),
-    )?;
-    let targets: BTreeMap<String, TopicInfo> =
-        clusters.target_admin.topics()?.into_iter().map(|t| (t.name.clone(), t)).collect();
-    let selected = &selection.topics;
-    let on_source: Vec<&str> = selected.iter().map(|s| &*s.source).collect();
-    let source_configs = clusters.source_admin.configs(&on_source)?;
-    let there: Vec<&str> =
-        selected.iter().map(|s| &*s.target).filter(|name| targets.contains_key(*name)).collect();
-    let target_configs = clusters.target_admin.configs(&there)?;
-
-    let mut failures = Vec::new();
-    let (mut pairs, mut to_create) = (Vec::new(), Vec::new());
-    for one in selected {
-        let configs = source_configs.get(&*one.source).map_or(&[][..], Vec::as_slice);
-        let source = shape(&sources[&*one.source], configs);
-        match targets.get(&*one.target) {
-            Some(info) => {
-                let configs = target_configs.get(&*one.target).map_or(&[][..], Vec::as_slice);
-                failures.extend(compare(&source, &shape(info, configs)));
-            }
-            None if plan.topics.create => {
-                to_create.push(new_topic(plan, &one.target, &source, configs));
-            }
-            None => failures.push(
-                Error::check("missing-topic", format!("target has no topic `{}`", one.target))
-                    .hint("create it first, or set `topics.create = true`"),
-            ),
-        }
-        let count = i32::try_from(source.partitions).unwrap_or(i32::MAX);
-        pairs.extend((0..count).map(|number| Pair {
-            source: TopicPartition::new(one.source.clone(), number),
-            target: TopicPartition::new(one.target.clone(), number),
-            compacted: compacted(&source.cleanup_policy),
-        }));
-    }
-    pairs.sort_by(|a, b| a.source.cmp(&b.source));
-    together(failures)?;
-    Ok((pairs, to_create, selection.warnings))
-}
-
-fn shape(info: &TopicInfo, configs: &[TopicConfig]) -> TopicShape {
-    let policy = configs.iter().find(|config| config.name == "cleanup.policy");
-    TopicShape {
-        name: info.name.clone(),
-        partitions: info.partitions,
-        cleanup_policy: policy.and_then(|c| c.value.clone()).unwrap_or_else(|| "delete".into()),
-    }
-}
-
-fn new_topic(plan: &Plan, name: &str, source: &TopicShape, configs: &[TopicConfig]) -> NewTopic {
-    let mut explicit: BTreeMap<String, String> = configs
-        .iter()
-        .filter(|config| config.explicit)
-        .filter_map(|config| Some((config.name.clone(), config.value.clone()?)))
-        .collect();
-    // A source cluster whose own default is not Kafka's: the topic must keep its meaning.
-    if source.cleanup_policy != "delete" {
-        explicit.entry("cleanup.policy".into()).or_insert_with(|| source.cleanup_policy.clone());
-    }
-    NewTopic {
-        name: name.to_owned(),
-        partitions: i32::try_from(source.partitions).unwrap_or(i32::MAX),
-        replication_factor: plan.replication_factor_for(&source.name).map(i32::from),
-        configs: plan.config_for(&source.name, &explicit).into_iter().collect(),
-    }
-}
-
 fn new_ledger(plan: &Plan, lanes: u32) -> Result<NewTopic> {
     let name = plan.ledger_topic().to_owned();
     if !plan.ledger.create {
@@ -244,12 +162,12 @@ fn new_ledger(plan: &Plan, lanes: u32) -> Result<NewTopic> {
     })
 }
 
-fn read_ledger(
+/// The ledger topic's setup, in effect; returns what is worth a warning.
+fn check_ledger_topic(
     plan: &Plan,
     clusters: &Clusters,
     topic: &TopicInfo,
-    bound: &Bound,
-) -> Result<LedgerSeen> {
+) -> Result<Option<String>> {
     let name = plan.ledger_topic();
     if topic.partitions < 2 {
         return Err(Error::check(
@@ -260,6 +178,12 @@ fn read_ledger(
     }
     let configs = in_effect(&clusters.target_admin, name)?;
     check_ledger_configs(name, &configs)?;
+    let min_insync = configs.get("min.insync.replicas").and_then(|value| value.parse().ok());
+    check_ledger_replicas(name, topic.replicas, min_insync, clusters.target_admin.brokers())
+}
+
+fn read_ledger(clusters: &Clusters, bound: &Bound) -> Result<LedgerSeen> {
+    let name = clusters.ledger.topic();
     bound.check_lanes()?;
     let mut seen = LedgerSeen::default();
     for number in 0..=bound.lanes {
@@ -321,7 +245,12 @@ fn refusals(plan: &Plan, clusters: &Clusters, pairs: &[Pair], seen: &LedgerSeen)
         }
     }
     for (number, lane) in (0..).zip(&seen.lanes) {
-        if let GroupSays::Ahead(what) = group_says(plan, clusters, number, lane)? {
+        // Open offsets are a lane in mid-commit, or one that died there: judged after its fence.
+        let asked = group_partitions(plan, clusters, number, lane);
+        let now = clusters.target_admin.group_offsets_now(&plan.group(), &asked)?;
+        if let Some(offsets) = now
+            && let GroupSays::Ahead(what) = group_compared(plan, clusters, number, lane, offsets)
+        {
             refused.push((number, group_ahead(&plan.group(), &what)));
         }
     }
@@ -340,16 +269,35 @@ pub fn group_says(
     number: u32,
     lane: &LaneState,
 ) -> Result<GroupSays> {
-    let ledger = clusters.ledger.partition(number);
-    let mut asked = vec![ledger.clone()];
+    let asked = group_partitions(plan, clusters, number, lane);
+    let offsets = clusters.target_admin.group_offsets(&plan.group(), &asked)?;
+    Ok(group_compared(plan, clusters, number, lane, offsets))
+}
+
+fn group_partitions(
+    plan: &Plan,
+    clusters: &Clusters,
+    number: u32,
+    lane: &LaneState,
+) -> Vec<TopicPartition> {
+    let mut asked = vec![clusters.ledger.partition(number)];
     if plan.run.positions {
         asked.extend(lane.partitions.iter().map(|(source, state)| {
             TopicPartition::new(state.target_topic.clone(), source.partition)
         }));
     }
-    let mut offsets = clusters.target_admin.group_offsets(&plan.group(), &asked)?;
-    let carries = offsets.remove(&ledger);
-    Ok(compare_group(lane, carries, plan.run.positions.then_some(&offsets)))
+    asked
+}
+
+fn group_compared(
+    plan: &Plan,
+    clusters: &Clusters,
+    number: u32,
+    lane: &LaneState,
+    mut offsets: BTreeMap<TopicPartition, i64>,
+) -> GroupSays {
+    let carries = offsets.remove(&clusters.ledger.partition(number));
+    compare_group(lane, carries, plan.run.positions.then_some(&offsets))
 }
 
 /// Which of `lanes` had an open transaction, or have moved since they were read.
@@ -369,26 +317,10 @@ fn moving_lanes(
     Ok(moving)
 }
 
-/// All failures as one error: the first decides the kind, the others are listed.
-fn together(failures: Vec<Error>) -> Result<()> {
-    /// More would scroll the first one off the screen.
-    const SHOWN: usize = 10;
-    let mut failures = failures.into_iter();
-    let Some(mut first) = failures.next() else { return Ok(()) };
-    let rest: Vec<String> = failures.map(|error| error.what).collect();
-    for what in rest.iter().take(SHOWN) {
-        first.what.push_str("\n  also: ");
-        first.what.push_str(what);
-    }
-    if rest.len() > SHOWN {
-        first.what.push_str(&format!("\n  and {} more", rest.len() - SHOWN));
-    }
-    Err(first)
-}
-
 /// Creates what the target lacks: topics first, the ledger last, so that a ledger never names a topic
-/// that could not be made.
-pub fn prepare(clusters: &Clusters, preflight: &Preflight) -> Result<()> {
+/// that could not be made. Returns a topic that somebody else made since the look: a worker on another
+/// machine may have made the ledger with another number of lanes, so the look is to be repeated.
+pub fn prepare(clusters: &Clusters, preflight: &Preflight) -> Result<Option<String>> {
     for topic in &preflight.to_create {
         clusters.target_admin.create_topic(topic, true).map_err(|error| {
             Error::check(
@@ -399,7 +331,9 @@ pub fn prepare(clusters: &Clusters, preflight: &Preflight) -> Result<()> {
         })?;
     }
     for topic in &preflight.to_create {
-        clusters.target_admin.create_topic(topic, false)?;
+        if clusters.target_admin.create_topic(topic, false)? == Created::Existed {
+            return Ok(Some(topic.name.clone()));
+        }
     }
-    Ok(())
+    Ok(None)
 }

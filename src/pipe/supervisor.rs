@@ -18,6 +18,7 @@ use crate::error::{Error, Kind, Result, Side};
 use crate::pipe::bound::tail_excluded;
 use crate::pipe::decide::retry_backoff;
 use crate::pipe::lane::{Lane, LaneEnd};
+use crate::pipe::mode::{Mode, still_alone};
 use crate::pipe::rate::Bucket;
 use crate::pipe::shared::{Shared, TRANSACTION_TIMEOUT};
 use crate::pipe::stop::Stop;
@@ -48,7 +49,13 @@ const HANGS_AFTER: Duration = TRANSACTION_TIMEOUT.saturating_mul(2);
 const LEAVE_PATIENCE: Duration = Duration::from_secs(10);
 /// How long lanes may take to commit and close once the run ends.
 const CLOSE_PATIENCE: Duration = TRANSACTION_TIMEOUT;
+/// How long lanes may take to abort after a second signal; then the next owner's fence aborts.
+const ABORT_PATIENCE: Duration = Duration::from_secs(3);
+/// What a worker without lanes waits for.
+const LANES_WANTED: &str = "its share of the lanes from the target's group coordinator";
 const TICK: Duration = Duration::from_millis(250);
+/// Ticks that lie so far apart say that the whole process stood still.
+const STOOD_STILL: Duration = TICK.saturating_mul(20);
 
 /// Runs the worker until the plan is done, a signal, or an error.
 pub fn supervise(shared: &Arc<Shared>) -> Result<Outcome> {
@@ -73,7 +80,19 @@ struct Supervisor {
     again: BTreeMap<u32, Instant>,
     /// Revoked lanes that are still closing; acknowledged when all are closed.
     revoked: Vec<(Token, BTreeSet<u32>)>,
-    ending: Option<(Result<Outcome>, Instant)>,
+    ending: Option<Ending>,
+    /// Whether it was looked for workers of the other mode since we are in the group.
+    alone: bool,
+    ticked: Instant,
+    /// Since when the process runs without having stood still.
+    awake: Instant,
+}
+
+/// How the run is to end, and until when lanes may take to close.
+struct Ending {
+    result: Result<Outcome>,
+    until: Instant,
+    signal: Option<i32>,
 }
 
 struct Running {
@@ -97,14 +116,15 @@ impl Supervisor {
         let forward = events.clone();
         // Ends with the membership, which drops its end of the channel.
         thread::spawn(move || members.into_iter().try_for_each(|e| forward.send(Event::Member(e))));
+        let name = Mode::of(shared.tail).client_id(&shared.plan.name);
         let membership = Membership::join(
-            &shared.clusters.target,
+            &shared.clusters.target.named(&name),
             &shared.plan.group(),
             &shared.worker,
             shared.plan.ledger_topic(),
             told,
         )?;
-        shared.board.wait("worker", "its share of the lanes from the target's group coordinator");
+        shared.board.wait("worker", LANES_WANTED);
         shared.board.lanes(0, shared.scope.lanes);
         Ok(Self {
             shared: shared.clone(),
@@ -118,6 +138,9 @@ impl Supervisor {
             again: BTreeMap::new(),
             revoked: Vec::new(),
             ending: None,
+            alone: false,
+            ticked: Instant::now(),
+            awake: Instant::now(),
         })
     }
 
@@ -138,31 +161,37 @@ impl Supervisor {
             }
         }
         self.duty.end.store(true, Ordering::Relaxed);
-        let clean = self.lanes.is_empty();
-        if clean {
+        let Ending { result, signal, .. } = self.ending.expect("over only once an end is decided");
+        if self.lanes.is_empty() {
             self.shared.board.wait("worker", "the group to let it go");
-            if let Err(error) = self.membership.leave(LEAVE_PATIENCE) {
+            let hurry = matches!(&result, Err(error) if matches!(error.kind, Kind::Stopped(_)));
+            let patience = if hurry { ABORT_PATIENCE } else { LEAVE_PATIENCE };
+            if let Err(error) = self.membership.leave(patience) {
                 tracing::warn!(%error, "the group was not left; its session time-out will do it");
             }
-            drop(self.watch.join());
+            // It looks at its flag between two questions; one that nobody answers is not waited for.
+            let until = Instant::now() + ABORT_PATIENCE;
+            while !self.watch.is_finished() && Instant::now() < until {
+                thread::sleep(Duration::from_millis(5));
+            }
         }
         self.shared.board.go_on("worker");
-        let (result, _) = self.ending.expect("over only once an end is decided");
-        result
+        closed(result, signal, self.lanes.keys().copied().collect())
     }
 
     fn over(&self) -> bool {
-        match &self.ending {
-            None => false,
-            Some((_, since)) => self.lanes.is_empty() || since.elapsed() > CLOSE_PATIENCE,
-        }
+        let over = |ending: &Ending| self.lanes.is_empty() || Instant::now() > ending.until;
+        self.ending.as_ref().is_some_and(over)
     }
 
-    fn end(&mut self, result: Result<Outcome>) {
-        // The first error is the cause; what follows from it would hide it.
-        if self.ending.is_none() {
-            self.ending = Some((result, Instant::now()));
-            self.again.clear();
+    fn end(&mut self, result: Result<Outcome>, signal: Option<i32>) {
+        match &mut self.ending {
+            None => {
+                self.ending =
+                    Some(Ending { result, until: Instant::now() + CLOSE_PATIENCE, signal });
+                self.again.clear();
+            }
+            Some(ending) => ending.result = weightier(&ending.result, result),
         }
         for lane in self.lanes.values() {
             lane.stop.finish();
@@ -170,18 +199,25 @@ impl Supervisor {
     }
 
     fn signal(&mut self, signal: i32) {
-        if self.ending.is_some() {
-            tracing::warn!(signal, "second signal: open transactions are aborted");
-            for lane in self.lanes.values() {
-                lane.stop.abort();
-            }
-            let what = "stopped by a second signal; open transactions were aborted";
-            self.ending = Some((Err(Error::stopped(signal, what)), Instant::now()));
-            return;
-        }
-        tracing::info!(signal, "stopping: lanes commit what is open (a second signal aborts it)");
         let tail = self.shared.tail;
-        self.end(Ok(if tail { Outcome::TailStopped } else { Outcome::Stopped(signal) }));
+        let Some(ending) = &mut self.ending else {
+            tracing::info!(
+                signal,
+                "stopping: lanes commit what is open (a second signal aborts it)"
+            );
+            let stopped = if tail { Outcome::TailStopped } else { Outcome::Stopped(signal) };
+            return self.end(Ok(stopped), Some(signal));
+        };
+        tracing::warn!(signal, "no more waiting: open transactions are aborted");
+        // An error stays the cause, and a plan that is done stays done.
+        if ending.signal.is_some() && ending.result.is_ok() {
+            let what = "stopped by a second signal; open transactions were aborted";
+            ending.result = Err(Error::stopped(signal, what));
+        }
+        ending.until = ending.until.min(Instant::now() + ABORT_PATIENCE);
+        for lane in self.lanes.values() {
+            lane.stop.abort();
+        }
     }
 
     fn handle(&mut self, event: Event) {
@@ -201,7 +237,7 @@ impl Supervisor {
         {
             tracing::warn!(%unwritten, "the refusal could not be written into the ledger");
         }
-        self.end(Err(error));
+        self.end(Err(error), None);
     }
 
     fn news(&mut self) {
@@ -210,12 +246,12 @@ impl Supervisor {
         }
         if let Some(refused) = self.shared.view.refused() {
             let what = format!("worker `{}` was refused: {}", refused.worker, refused.what);
-            self.end(Err(Error::refused("refused-elsewhere", what)
-                .hint("the other worker's output, and `onceover status`, tell more")));
+            let hint = "the other worker's output, and `onceover status`, tell more";
+            self.end(Err(Error::refused("refused-elsewhere", what).hint(hint)), None);
         } else if self.shared.tail && self.shared.view.seen().control.open_fence().is_some() {
-            self.end(Err(tail_excluded()));
+            self.end(Err(tail_excluded()), None);
         } else if !self.shared.tail && self.shared.view.done() {
-            self.end(Ok(Outcome::Copied));
+            self.end(Ok(Outcome::Copied), None);
         }
     }
 
@@ -230,6 +266,9 @@ impl Supervisor {
             MemberEvent::Lost(partitions) => {
                 tracing::warn!(?partitions, "membership lost: lanes are dropped");
                 self.give_up(&partitions, Stop::abort);
+                if self.ending.is_none() {
+                    self.shared.board.wait("worker", LANES_WANTED);
+                }
             }
             MemberEvent::Fatal(error) => self.fail(error.into()),
         }
@@ -239,6 +278,14 @@ impl Supervisor {
     }
 
     fn assigned(&mut self, partitions: &[i32]) {
+        if !self.alone {
+            let shared = &self.shared;
+            match still_alone(Mode::of(shared.tail), &shared.plan, &shared.clusters) {
+                Ok(()) => self.alone = true,
+                // Nothing was begun yet.
+                Err(error) => return self.fail(error),
+            }
+        }
         self.shared.board.go_on("worker");
         let mut fresh = Vec::new();
         for number in partitions.iter().filter_map(|p| u32::try_from(*p).ok()) {
@@ -306,6 +353,11 @@ impl Supervisor {
 
     fn tick(&mut self) {
         let now = Instant::now();
+        if now.duration_since(self.ticked) > STOOD_STILL {
+            // Frozen, or its machine was: lanes could not look at anything either.
+            self.awake = now;
+        }
+        self.ticked = now;
         let due: Vec<u32> =
             self.again.iter().filter(|(_, at)| **at <= now).map(|(lane, _)| *lane).collect();
         for lane in due {
@@ -316,17 +368,19 @@ impl Supervisor {
                 self.again.insert(lane, now + Duration::from_secs(1));
             }
         }
-        let hangs = self.lanes.iter().find(|(_, lane)| lane.stop.silent_for() > HANGS_AFTER);
-        if let Some((&number, _)) = hangs {
+        let awake = now.duration_since(self.awake);
+        let hangs = |lane: &Running| lane.stop.silent_for().min(awake) > HANGS_AFTER;
+        if let Some((&number, _)) = self.lanes.iter().find(|(_, lane)| hangs(lane)) {
             // Its thread cannot be ended; the process can, and the next owner's fence cleans up.
-            self.ending = Some((
-                Err(Error::cluster(
-                    Side::Target,
-                    format!("lane {number} hangs in a call for {} s", HANGS_AFTER.as_secs()),
-                )
-                .hint("look at the target's brokers; run again: it goes on where it stopped")),
-                Instant::now().checked_sub(CLOSE_PATIENCE).unwrap_or(now),
-            ));
+            let error = Error::cluster(
+                Side::Target,
+                format!("lane {number} hangs in a call for {} s", HANGS_AFTER.as_secs()),
+            )
+            .hint("look at the target's brokers; run again: it goes on where it stopped");
+            self.end(Err(error), None);
+            if let Some(ending) = &mut self.ending {
+                ending.until = now;
+            }
         }
     }
 
@@ -362,6 +416,28 @@ impl Supervisor {
     }
 }
 
+/// What a run ends with when another end is added: the first error is the cause, what follows from it
+/// would hide it; an error makes a stop unclean; what is done stays done.
+fn weightier(known: &Result<Outcome>, new: Result<Outcome>) -> Result<Outcome> {
+    match (known, new) {
+        (Ok(Outcome::Stopped(_) | Outcome::TailStopped), new @ Err(_)) => new,
+        (known, _) => known.clone(),
+    }
+}
+
+/// The end of a run whose `open` lanes did not close in time: nothing of theirs is lost, but a stop
+/// that left them behind was not a clean one.
+fn closed(result: Result<Outcome>, signal: Option<i32>, open: Vec<u32>) -> Result<Outcome> {
+    match (result, signal) {
+        (Ok(Outcome::Stopped(_) | Outcome::TailStopped), Some(signal)) if !open.is_empty() => {
+            let what =
+                format!("lanes {open:?} did not close in time; the next run aborts what they left");
+            Err(Error::stopped(signal, what))
+        }
+        (result, _) => result,
+    }
+}
+
 fn lane_partition(lane: u32) -> i32 {
     i32::try_from(lane).unwrap_or(i32::MAX)
 }
@@ -386,9 +462,9 @@ fn run_lane(
 ) -> LaneEnd {
     let plan = &shared.plan;
     let memory = usize::try_from(plan.run.memory).unwrap_or(usize::MAX) / lanes_here;
-    let reader = reader_tuning(memory, plan.run.max_rate);
+    let reader = reader_tuning(memory, plan.run.max_rate, shared.scope.lanes);
     let writer = WriterTuning {
-        queue_bytes: memory * 3 / 8,
+        queue_bytes: memory / 6,
         batch_bytes: 0, // the lane sets it before its first fence
         transaction_timeout: TRANSACTION_TIMEOUT,
         retry_backoff: retry_backoff(shared.round_trip),
@@ -411,19 +487,40 @@ fn run_lane(
     Lane::new(number, shared.clone(), (source, target), stop, member).run()
 }
 
-/// A lane's fetch queue: three eighths of its memory; with `max_rate` at most two seconds' worth, so
-/// that reading is bounded as writing is.
-fn reader_tuning(memory: usize, max_rate: Option<u64>) -> ReaderTuning {
+/// A lane's fetch queue: a sixth of its memory, since librdkafka needs as much again for each record, and
+/// what was polled is held beside it (measured); with `max_rate` at most two seconds' worth of the
+/// lane's share, so that reading is bounded as writing is, and the first rush stays small.
+fn reader_tuning(memory: usize, max_rate: Option<u64>, lanes: u32) -> ReaderTuning {
     /// Measured: more does not help.
     const FETCH: usize = 4 << 20;
-    let rate = max_rate.map_or(usize::MAX, |rate| usize::try_from(rate).unwrap_or(usize::MAX));
-    let queue_bytes = (memory * 3 / 8).min(rate.saturating_mul(2)).max(64 << 10);
+    let two_seconds = max_rate.map_or(u64::MAX, |rate| rate / u64::from(lanes.max(1)) * 2);
+    let two_seconds = usize::try_from(two_seconds).unwrap_or(usize::MAX);
+    let queue_bytes = (memory / 6).min(two_seconds).max(64 << 10);
     ReaderTuning { queue_bytes, fetch_bytes: FETCH.min(queue_bytes / 2) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_all_lanes_fetch_ahead_is_two_seconds_worth_of_the_plans_rate() {
+        let queue = |lanes| reader_tuning(256 << 20, Some(8 << 20), lanes).queue_bytes;
+        assert_eq!((queue(1), queue(8)), (16 << 20, 2 << 20));
+        assert_eq!(reader_tuning(96 << 20, None, 8).queue_bytes, 16 << 20);
+    }
+
+    #[test]
+    fn a_lane_that_cannot_commit_makes_a_stop_unclean_and_a_later_error_hides_no_earlier_one() {
+        let error = |what: &str| Err(Error::fault(what));
+        let stopped = Ok(Outcome::Stopped(15));
+        assert_eq!(weightier(&stopped, error("a")), error("a"));
+        assert_eq!(weightier(&error("a"), error("b")), error("a"));
+        assert_eq!(weightier(&Ok(Outcome::Copied), error("a")), Ok(Outcome::Copied));
+        assert_eq!(closed(stopped.clone(), Some(15), vec![]), stopped);
+        assert_eq!(closed(stopped, Some(15), vec![2]).map_err(|e| e.exit_code()), Err(143));
+        assert_eq!(closed(Ok(Outcome::Copied), None, vec![2]), Ok(Outcome::Copied));
+    }
 
     #[test]
     fn a_worker_takes_the_share_of_its_lanes() {

@@ -4,12 +4,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::ledger::{ControlState, Fence, LaneState, Refused};
+use crate::plan::lane_of;
 
 /// Shared by the watch (writer), the lanes and the supervisor.
 pub struct View {
     seen: Mutex<Seen>,
     changed: Condvar,
-    /// Fences that were done when this worker began: the next one is this run's.
+    /// Fences that were reached when this worker began: the next one is this run's.
     done_before: usize,
     /// Control entries below this offset were there before this worker.
     began_at: i64,
@@ -27,7 +28,9 @@ pub struct Seen {
 impl View {
     /// The ledger as the preflight read it.
     pub fn new(lanes: Vec<LaneState>, control: ControlState) -> Self {
-        let done_before = control.fences().filter(|(_, done)| done.is_some()).count();
+        // One that is reached but not called done yet would copy nothing of what came since.
+        let over = control.fences().filter(|(f, done)| done.is_some() || reached(&lanes, f));
+        let done_before = over.count();
         let began_at = control.next_offset;
         Self {
             seen: Mutex::new(Seen { lanes, control }),
@@ -74,13 +77,17 @@ impl View {
         since.map(|(_, refused)| refused.clone())
     }
 
-    /// Whether every partition of `fence` has reached it, by the ledger.
-    pub fn reached(&self, fence: &Fence) -> bool {
+    /// An open fence, this run's or an earlier one's, that every partition has reached.
+    pub fn to_be_called_done(&self) -> Option<Fence> {
         let seen = self.seen();
-        let lanes = u32::try_from(seen.lanes.len()).unwrap_or(u32::MAX);
-        fence.iter().all(|(at, offset)| {
-            let lane = crate::plan::lane_of(&at.topic, at.partition, lanes) as usize;
-            seen.lanes[lane].partitions.get(&at).is_some_and(|state| state.next >= offset)
-        })
+        seen.control.open_fence().filter(|fence| reached(&seen.lanes, fence)).cloned()
     }
+}
+
+fn reached(lanes: &[LaneState], fence: &Fence) -> bool {
+    let count = u32::try_from(lanes.len()).unwrap_or(u32::MAX);
+    fence.iter().all(|(at, offset)| {
+        let lane = &lanes[lane_of(&at.topic, at.partition, count) as usize];
+        lane.partitions.get(&at).is_some_and(|state| state.next >= offset)
+    })
 }

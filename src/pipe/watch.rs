@@ -3,12 +3,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::cluster::{At, ControlWriter};
 use crate::error::{Error, Result};
 use crate::ledger::{Done, Entry, Fence, Header, MAX_PART_BYTES, Refused, Role, encode};
 use crate::pipe::clusters::Clusters;
+use crate::pipe::decide::PATIENCE;
 use crate::pipe::plan_entry::plan_entry;
 use crate::pipe::shared::{Shared, now_ms};
 
@@ -29,6 +30,7 @@ pub struct Duty {
 pub fn watch(shared: &Shared, duty: &Duty, news: &dyn Fn(), failed: &dyn Fn(Error)) {
     let mut read_to = vec![0; shared.bound.lanes as usize + 1];
     let mut writer = None;
+    let mut trouble: Option<Instant> = None;
     while !duty.end.load(Ordering::Relaxed) {
         let round = follow(shared, &mut read_to).and_then(|changed| {
             if changed {
@@ -39,8 +41,15 @@ pub fn watch(shared: &Shared, duty: &Duty, news: &dyn Fn(), failed: &dyn Fn(Erro
             if control { control_work(shared, &mut writer) } else { Ok(()) }
         });
         match round {
-            Ok(()) => shared.board.go_on("control"),
-            Err(error) if error.retryable => {
+            Ok(()) => {
+                trouble = None;
+                shared.board.go_on("control");
+            }
+            // The same patience as a lane's: whoever waits for ever only looks alive.
+            Err(error)
+                if error.retryable
+                    && trouble.get_or_insert_with(Instant::now).elapsed() < PATIENCE =>
+            {
                 tracing::warn!(%error, "the ledger could not be followed; trying again");
                 shared.board.wait("control", format!("the target: {}", error.what));
             }
@@ -96,16 +105,14 @@ fn control_work(shared: &Shared, writer: &mut Option<ControlWriter>) -> Result<(
     if shared.tail {
         return Ok(());
     }
-    match shared.view.fence() {
-        None => {
-            let fence = take_fence(shared)?;
-            append(shared, writer, &fence.into_parts(MAX_PART_BYTES))
-        }
-        Some(fence) if !shared.view.done() && shared.view.reached(&fence) => {
-            append(shared, writer, &[Entry::Done(done(shared, &fence))])
-        }
-        Some(_) => Ok(()),
+    if let Some(fence) = shared.view.to_be_called_done() {
+        return append(shared, writer, &[Entry::Done(done(shared, &fence))]);
     }
+    if shared.view.fence().is_none() {
+        let fence = take_fence(shared)?;
+        return append(shared, writer, &fence.into_parts(MAX_PART_BYTES));
+    }
+    Ok(())
 }
 
 fn control_header(shared: &Shared) -> Header {

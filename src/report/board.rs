@@ -20,7 +20,7 @@ pub struct Progress {
     pub records: u64,
     /// Bytes of keys, values and headers committed by this process.
     pub bytes: u64,
-    /// Records whose timestamp (0 or none) the client library replaced by the wall clock.
+    /// Records whose timestamp (0) the client library replaced by the wall clock.
     pub untimed: u64,
 }
 

@@ -82,7 +82,7 @@ pub struct TopicSummary {
     pub records: u64,
     /// Bytes of keys, values and headers committed.
     pub bytes: u64,
-    /// Records whose timestamp (0 or none) became the time of the copy.
+    /// Records whose timestamp (0) became the time of the copy.
     pub untimed: u64,
     /// Offsets that are still missing up to the fence, or to the last log end that a tail saw.
     pub missing: u64,
@@ -246,7 +246,7 @@ impl Summary {
         let mut warnings = Vec::new();
         if !topics.is_empty() {
             warnings.push(format!(
-                "{} had timestamp 0 or none: the target shows the time of the copy instead: {}",
+                "{} had timestamp 0: the target shows the time of the copy instead: {}",
                 counted(self.untimed(), "record"),
                 topics.join(", ")
             ));
@@ -365,7 +365,7 @@ Everything counted here is committed. The same command goes on from here.
   a      new.a                   1        5  100 B        3             5
   b      new.b                   1       10  100 B        0             0
 
-warning: 3 records had timestamp 0 or none: the target shows the time of the copy instead: `a` (3)
+warning: 3 records had timestamp 0: the target shows the time of the copy instead: `a` (3)
 warning: something else
 "
         );

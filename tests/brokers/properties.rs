@@ -50,14 +50,17 @@ pub fn of_node(id: usize, nodes: &[Node], data: &Path, config: &[(String, String
         // 50 each by default: they are created and loaded when a test first needs them.
         ("offsets.topic.num.partitions", "4"),
         ("transaction.state.log.num.partitions", "4"),
-        // A killed broker is let in again only after its old session: 4 s instead of 11 s.
-        ("broker.session.timeout.ms", "3000"),
-        ("broker.heartbeat.interval.ms", "500"),
+        // Every half second by default, in each idle cluster of a machine that has better to do.
+        ("metadata.max.idle.interval.ms", "5000"),
         // 128 MiB by default: a third of the memory of an idle broker, and of its start.
         ("log.cleaner.dedupe.buffer.size", "4194304"),
         ("log.cleaner.io.buffer.size", "262144"),
+        // 15 s by default: a test that waits for compaction would wait for that.
+        ("log.cleaner.backoff.ms", "500"),
         ("num.network.threads", "2"),
         ("num.io.threads", "4"),
+        // A broker that is not let in by then ends itself, after 60 s by default; we have more time.
+        ("initial.broker.registration.timeout.ms", "600000"),
         // Records of long ago must not vanish during a test.
         ("log.retention.ms", "-1"),
     ];

@@ -20,8 +20,8 @@ pub fn clusters() -> &'static Clusters {
     static CLUSTERS: OnceLock<Result<Clusters, Error>> = OnceLock::new();
     let started = CLUSTERS.get_or_init(|| {
         std::thread::scope(|scope| {
-            let source = scope.spawn(|| Cluster::builder("source").start());
-            let target = Cluster::builder("target").start()?;
+            let source = scope.spawn(|| start("source"));
+            let target = start("target")?;
             let source = source.join().expect("starting a cluster does not panic")?;
             let source_oracle = Oracle::start(&source.bootstrap())?;
             let target_oracle = Oracle::start(&target.bootstrap())?;
@@ -29,4 +29,9 @@ pub fn clusters() -> &'static Clusters {
         })
     });
     started.as_ref().unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Nobody kills them, so that a lost session would only be the fault of a busy machine.
+fn start(name: &str) -> Result<Cluster, Error> {
+    Cluster::builder(name).config("broker.session.timeout.ms", "60000").start()
 }

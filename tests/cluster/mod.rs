@@ -1,6 +1,7 @@
 //! `src/cluster/` against two real clusters.
 
 mod admin;
+mod connect;
 mod member_process;
 mod membership;
 mod reader;
@@ -27,8 +28,12 @@ fn target() -> Connection {
 }
 
 fn source_reader(group: &str) -> SourceReader {
+    source_reader_of(&source(), group)
+}
+
+fn source_reader_of(connection: &Connection, group: &str) -> SourceReader {
     let tuning = ReaderTuning { queue_bytes: 16 << 20, fetch_bytes: 1 << 20 };
-    SourceReader::open(&source(), group, tuning).expect("a reader")
+    SourceReader::open(connection, group, tuning).expect("a reader")
 }
 
 /// Polls until `enough` says so.

@@ -1,6 +1,6 @@
 //! What the writer writes is what the source holds, all of it or nothing, and only while it may.
 
-use super::{SOON, poll_until, sole_member, source_reader, target};
+use super::{SOON, next, poll_until, sole_member, source_reader, target};
 use crate::brokers::{Error, Isolation, Record, Stored, shared};
 use onceover::cluster::{
     Class, ClusterError, ControlWriter, Membership, SourceBatch, SourceReader, TransactionalWriter,
@@ -9,6 +9,7 @@ use onceover::cluster::{
 use onceover::pipe::engine::{Batch, Polled, Source, StartAt, Taken, Target};
 use onceover::plan::TopicPartition;
 use std::sync::Arc;
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 const TUNING: WriterTuning = WriterTuning {
@@ -213,11 +214,33 @@ fn a_lane_that_is_not_ours_is_neither_fenced_nor_committed() -> Result<(), Error
 }
 
 #[test]
+fn a_worker_whose_name_was_taken_commits_nothing() -> Result<(), Error> {
+    let (topic, plan) = ("writer-taken", "writer-taken-plan");
+    topics(topic, &[], &some(10))?;
+    let (member, _events) = sole_member(plan, 1);
+    let (_reader, batches) = batches(topic);
+    let mut writer = writer(plan, &member);
+    writer.fence().expect("fenced");
+    writer.begin().expect("begun");
+    write_all(&mut writer, topic, &batches);
+    drain(&mut writer).expect("delivered");
+    let (sender, events) = channel();
+    let ledger = format!("{plan}-ledger");
+    let _taker = Membership::join(&target(), plan, "w1", &ledger, sender).expect("joins");
+    next(&events);
+    // Whether we know it already or the coordinator tells us.
+    let at = TopicPartition::new(topic, 0);
+    let error = writer.send_offsets(&[(at, 10)]).expect_err("the name was taken");
+    assert!(matches!(error.class, Class::NotMember | Class::TakenOver), "{error:?}");
+    Ok(())
+}
+
+#[test]
 fn the_one_record_that_is_too_large_is_named_when_sent_one_by_one() -> Result<(), Error> {
     let (topic, plan) = ("writer-large", "writer-large-plan");
     let oracles = shared::clusters();
     let mut records = some(50);
-    records[33] = Record::in_partition(0).value(vec![b'x'; 5000]).at(1);
+    records[33] = Record::in_partition(0).value(crate::pipe::noise(5000)).at(1);
     oracles.source_oracle.create_topic(topic, 1, &[])?;
     oracles.target_oracle.create_topic(topic, 1, &[("max.message.bytes", "2000")])?;
     oracles.source_oracle.produce_raw(topic, &records)?;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Admin, CHUNK, REQUEST};
 use crate::cluster::class::ClusterError;
+use crate::cluster::sys::code::Code;
 use crate::cluster::sys::fault::Fault;
 use crate::cluster::sys::groups;
 use crate::cluster::sys::list::PartitionList;
@@ -25,26 +26,57 @@ pub struct GroupMember {
 }
 
 impl Admin {
-    /// The committed offsets of `group`, which must be the one connected for; stable ones only: waits for open transactions. Partitions
-    /// without one are left out.
+    /// The committed offsets of `group`, which must be the one connected for; stable ones only:
+    /// waits for open transactions. Partitions without one are left out.
     pub fn group_offsets(
         &self,
         group: &str,
         partitions: &[TopicPartition],
     ) -> Result<BTreeMap<TopicPartition, i64>, ClusterError> {
-        let what = format!("cannot read the offsets of group `{group}`");
         let mut found = BTreeMap::new();
         for chunk in partitions.chunks(CHUNK) {
-            let entries = self.retry(&what, || {
-                let wanted = PartitionList::of(chunk);
-                let answer = groups::offsets(&self.client, group, &wanted, REQUEST)?;
-                let entries = groups::committed(&answer.wait(REQUEST * 2)?)?;
-                match entries.iter().find(|entry| !entry.code.is_ok()) {
-                    Some(entry) => Err(Fault::from_code(entry.code)),
-                    None => Ok(entries),
-                }
-            })?;
-            for entry in entries.into_iter().filter(|entry| entry.offset >= 0) {
+            found.extend(self.retry(&cannot_read(group), || self.ask_offsets(group, chunk))?);
+        }
+        Ok(found)
+    }
+
+    /// The same without the wait: `None` while a transaction that is to change one of them is open.
+    /// A worker that died between adding its offsets and its commit leaves such a one; nobody ends it
+    /// before its time-out but the next owner's fence.
+    pub fn group_offsets_now(
+        &self,
+        group: &str,
+        partitions: &[TopicPartition],
+    ) -> Result<Option<BTreeMap<TopicPartition, i64>>, ClusterError> {
+        let mut found = BTreeMap::new();
+        for chunk in partitions.chunks(CHUNK) {
+            let answer =
+                self.retry(&cannot_read(group), || match self.ask_offsets(group, chunk) {
+                    Ok(offsets) => Ok(Some(offsets)),
+                    Err(fault) if fault.code == Code::UNSTABLE_OFFSET_COMMIT => Ok(None),
+                    Err(fault) => Err(fault),
+                })?;
+            match answer {
+                Some(offsets) => found.extend(offsets),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(found))
+    }
+
+    fn ask_offsets(
+        &self,
+        group: &str,
+        partitions: &[TopicPartition],
+    ) -> Result<BTreeMap<TopicPartition, i64>, Fault> {
+        let wanted = PartitionList::of(partitions);
+        let answer = groups::offsets(&self.client, group, &wanted, REQUEST)?;
+        let mut found = BTreeMap::new();
+        for entry in groups::committed(&answer.wait(REQUEST * 2)?)? {
+            if !entry.code.is_ok() {
+                return Err(Fault::from_code(entry.code));
+            }
+            if entry.offset >= 0 {
                 found.insert(TopicPartition::new(entry.topic, entry.partition), entry.offset);
             }
         }
@@ -72,4 +104,8 @@ impl Admin {
             })
             .collect())
     }
+}
+
+fn cannot_read(group: &str) -> String {
+    format!("cannot read the offsets of group `{group}`")
 }

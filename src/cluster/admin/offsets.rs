@@ -54,6 +54,11 @@ impl Admin {
             wanted = again;
             if !wanted.is_empty() {
                 tracing::debug!(side = %self.side(), partitions = wanted.len(), "asking again");
+                // The client asks with the leader epoch that it has cached, and keeps an outdated one
+                // for minutes (measured, after a broker was away): a full answer replaces it.
+                if let Err(fault) = self.client.metadata(true, REQUEST) {
+                    tracing::debug!(side = %self.side(), %fault.text, "no fresh metadata");
+                }
                 std::thread::sleep(pause);
                 pause = (pause * 2).min(Duration::from_secs(2));
             }

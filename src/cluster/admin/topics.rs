@@ -20,6 +20,8 @@ pub struct TopicInfo {
     pub name: String,
     /// How many partitions.
     pub partitions: usize,
+    /// Replicas of the partition that has the fewest.
+    pub replicas: usize,
     /// The topic's id as Kafka prints it (base64); none on brokers before 2.8.
     pub id: Option<String>,
 }
@@ -208,8 +210,8 @@ fn existing(answer: Vec<Described>) -> Result<BTreeMap<String, Option<TopicInfo>
     for topic in answer {
         let info = match topic.code {
             Code::OK => {
-                let (name, partitions) = (topic.name.clone(), topic.partitions);
-                Some(TopicInfo { name, partitions, id: topic.id })
+                let Described { partitions, replicas, id, .. } = topic;
+                Some(TopicInfo { name: topic.name.clone(), partitions, replicas, id })
             }
             Code::UNKNOWN_TOPIC_OR_PARTITION | Code::UNKNOWN_TOPIC => None,
             code => {

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use super::{Isolation, ReaderTuning, consumer, position_is_gone};
-use crate::cluster::class::{Call, Class, ClusterError, classify};
+use crate::cluster::class::{Call, Class, ClusterError, classify, denied};
 use crate::cluster::connect::Connection;
 use crate::cluster::sys::code::Code;
 use crate::cluster::sys::consume::{Consumer, Fetched, Notice};
@@ -173,9 +173,8 @@ impl LogReader {
             consumer.client().serve();
             outcome.map_err(|fault| error(consumer, &fault))?;
             for (code, text) in consumer.client().notices().take_errors() {
-                let fault = Fault::new(code, text);
-                if code != Code::GROUP_DENIED && classify(Call::Fetch, &fault) == Class::Final {
-                    return Err(error(consumer, &fault));
+                if denied(code) && code != Code::GROUP_DENIED {
+                    return Err(error(consumer, &Fault::new(code, text)));
                 }
             }
             if !done.is_empty() && scan.open > 0 {

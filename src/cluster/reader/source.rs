@@ -1,12 +1,13 @@
 //! The source half of the pipe: batches of records of one partition, as librdkafka holds them.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::{Isolation, ReaderTuning, consumer, position_is_gone};
-use crate::cluster::class::{Call, Class, ClusterError, classify};
+use crate::cluster::class::{Call, Class, ClusterError, classify, denied};
 use crate::cluster::connect::Connection;
 use crate::cluster::sys::code::Code;
 use crate::cluster::sys::consume::{Consumer, Fetched, Notice, Place};
@@ -36,6 +37,13 @@ impl SourceBatch {
     /// For the writer.
     pub(in crate::cluster) fn messages(&self) -> &Messages {
         &self.messages
+    }
+}
+
+impl fmt::Debug for SourceBatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let last = self.offset(self.len() - 1);
+        write!(f, "SourceBatch({}@{}..={last})", self.source(), self.offset(0))
     }
 }
 
@@ -148,10 +156,9 @@ impl SourceReader {
         let client = self.consumer.client();
         client.serve();
         for (code, text) in client.notices().take_errors() {
-            let fault = Fault::new(code, text);
             // A reader is no member of its group; that it may not be one does not hinder it.
-            if code != Code::GROUP_DENIED && classify(Call::Fetch, &fault) == Class::Final {
-                return Err(self.error("cannot read", &fault));
+            if denied(code) && code != Code::GROUP_DENIED {
+                return Err(self.error("cannot read", &Fault::new(code, text)));
             }
         }
         Ok(())

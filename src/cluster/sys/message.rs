@@ -46,6 +46,13 @@ impl Messages {
         unsafe { self.raw[index].as_ref() }.offset
     }
 
+    /// Bytes of key and value of record `index`.
+    pub(crate) fn bytes(&self, index: usize) -> usize {
+        // SAFETY: a live message.
+        let message = unsafe { self.raw[index].as_ref() };
+        message.len + message.key_len
+    }
+
     /// Frees the first `count` records (those below a wanted offset).
     pub(crate) fn drop_first(&mut self, count: usize) {
         for message in self.raw.drain(..count.min(self.raw.len())) {

@@ -3,18 +3,20 @@
 //! Nothing here decides anything: a wrapper turns one C call into one Rust call, owns what the C
 //! side hands over, and copies or borrows what it shows. Rules live one folder up.
 //!
+//! Tests against real brokers are in `tests/cluster/`; each wrapper's own are named where it has any.
+//!
 //! | wrapper | what rdkafka lacks | test |
 //! |---|---|---|
-//! | [`code::Code`] | codes a newer broker sends are outside of its enum (undefined behaviour when read as one) | `code::tests::*` |
-//! | [`fault::Fault`] | `KafkaError` drops the error's text, or prints a property's value | `fault::tests::*` |
-//! | [`client::Client`] | its clients show log lines only while they are polled, so a blocking call hides why it waits; dropping one can hang | `cluster::connect` |
-//! | [`list::PartitionList`] | leader epochs and raw error codes of list entries | `list::tests::*` |
-//! | [`message::Messages`] | header names that are not UTF-8 panic; an `Arc` and an allocation per record | `cluster::reader` |
-//! | [`consume::Consumer`] | batch consumption; partition EOF with its topic and offset; seek with epochs | `cluster::reader` |
-//! | [`produce::Producer`] | topic handles, header copies without parsing, delivery reports without a callback | `cluster::writer` |
-//! | [`transaction`] | `send_offsets` with metadata that was looked at first; errors with their text | `cluster::writer` |
-//! | [`group`] | generation and member id of the metadata; rebalance events without a callback; closing with a deadline | `cluster::membership` |
-//! | [`request`], [`topics`], [`offsets`], [`groups`] | ListOffsets, DescribeTopics (topic ids), group offsets and members; requests that are collected later | `cluster::admin` |
+//! | [`code::Code`] | codes a newer broker sends are outside of its enum (undefined behaviour when read as one) | `code::tests` |
+//! | [`fault::Fault`] | `KafkaError` drops the error's text, or prints a property's value | `fault::tests` |
+//! | [`client::Client`] | its clients show log lines only while they are polled, so a blocking call hides why it waits; dropping one can hang | `connect.rs` |
+//! | [`list::PartitionList`] | leader epochs and raw error codes of list entries | `list::tests` |
+//! | [`message::Messages`] | header names that are not UTF-8 panic; an `Arc` and an allocation per record | `reader.rs`: `batches_keep_every_byte` |
+//! | [`consume::Consumer`] | batch consumption; partition EOF with its topic and offset; seek with epochs | `reader.rs` |
+//! | [`produce::Producer`] | topic handles; header copies byte for byte; "no timestamp" kept | `writer.rs`: `copies_are_the_same_…` |
+//! | [`transaction`] | `send_offsets` with metadata that was looked at first; errors with their text | `writer.rs` |
+//! | [`group`] | generation and member id of the metadata; rebalance events without a callback; closing with a deadline | `membership.rs` |
+//! | [`request`], [`topics`], [`offsets`], [`groups`] | ListOffsets, DescribeTopics (topic ids), group offsets and members; answers that are collected later | `admin.rs`, `topics::tests` |
 
 #![allow(unsafe_code)]
 

@@ -47,6 +47,8 @@ impl Drop for TopicHandle {
 pub(crate) struct Delivery {
     /// The number that it was sent with.
     pub number: usize,
+    /// Bytes of its key and value.
+    pub bytes: usize,
     /// Its offset, or `Err`.
     pub outcome: Result<i64, Fault>,
 }
@@ -214,6 +216,7 @@ unsafe fn read_delivery(message: *const rd::rd_kafka_message_t) -> Delivery {
             let text = if text.is_empty() { code.text() } else { text };
             Err(Fault::new(code, text))
         };
-        Delivery { number: (*message)._private as usize, outcome }
+        let bytes = (*message).len + (*message).key_len;
+        Delivery { number: (*message)._private as usize, bytes, outcome }
     }
 }

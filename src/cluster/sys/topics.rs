@@ -21,6 +21,8 @@ pub(crate) struct Described {
     pub id: Option<String>,
     /// How many partitions.
     pub partitions: usize,
+    /// Replicas of the partition that has the fewest.
+    pub replicas: usize,
     /// Error of this topic.
     pub code: Code,
 }
@@ -79,20 +81,44 @@ unsafe fn description(topic: *const rd::rd_kafka_TopicDescription_t) -> Describe
     let mut partitions = 0;
     // SAFETY: the caller's promise; strings and ids belong to the description.
     unsafe {
-        rd::rd_kafka_TopicDescription_partitions(topic, &raw mut partitions);
+        let first = rd::rd_kafka_TopicDescription_partitions(topic, &raw mut partitions);
+        let replicas = elements(first, partitions).iter().map(|&partition| {
+            let mut count = 0;
+            rd::rd_kafka_TopicPartitionInfo_replicas(partition, &raw mut count);
+            count
+        });
+        let replicas = replicas.min().unwrap_or(0);
         let id = rd::rd_kafka_TopicDescription_topic_id(topic);
-        let zero = id.is_null()
-            || (rd::rd_kafka_Uuid_most_significant_bits(id) == 0
-                && rd::rd_kafka_Uuid_least_significant_bits(id) == 0);
+        let id = if id.is_null() {
+            [0; 2]
+        } else {
+            [
+                rd::rd_kafka_Uuid_most_significant_bits(id),
+                rd::rd_kafka_Uuid_least_significant_bits(id),
+            ]
+        };
         let error = rd::rd_kafka_TopicDescription_error(topic);
         let code = if error.is_null() { Code::OK } else { Fault::read(error).code };
         Described {
             name: super::text(rd::rd_kafka_TopicDescription_name(topic)),
-            id: (!zero).then(|| as_kafka_prints(&super::text(rd::rd_kafka_Uuid_base64str(id)))),
+            id: (id != [0; 2]).then(|| uuid(id)),
             partitions,
+            replicas,
             code,
         }
     }
+}
+
+/// An id as Kafka prints it: 16 bytes in Base64 for URLs, without padding. librdkafka's own text
+/// has the ordinary alphabet, and would differ from what every Kafka tool shows.
+fn uuid(halves: [i64; 2]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    let [high, low] = halves.map(|half| u128::from(half.cast_unsigned()));
+    let bits = high << 64 | low;
+    // 128 bits are 21 letters of 6 bits and one of 2, which stand on top of it.
+    let letter = |value: u128| char::from(LETTERS[usize::try_from(value & 63).unwrap_or(0)]);
+    let whole = (0..21).map(|index| letter(bits >> (122 - 6 * index)));
+    whole.chain([letter(bits << 4)]).collect()
 }
 
 /// Asks for the configurations of topics.
@@ -239,18 +265,15 @@ pub(crate) fn created(answer: &Event) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Kafka's tools print ids with the letters that are safe in an address (RFC 4648, section 5),
-/// librdkafka with the others: a person must find the id of a refusal in `kafka-topics.sh --describe`.
-fn as_kafka_prints(base64: &str) -> String {
-    base64.replace('+', "-").replace('/', "_")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn ids_are_spelt_as_kafkas_own_tools_spell_them() {
-        assert_eq!(as_kafka_prints("a+b/c"), "a-b_c");
+    fn an_id_is_written_as_kafka_writes_it() {
+        // java: new Uuid(high, low).toString()
+        assert_eq!(uuid([0, 1]), "AAAAAAAAAAAAAAAAAAAAAQ");
+        assert_eq!(uuid([-1, -1]), "_____________________w");
+        assert_eq!(uuid([0x0123_4567_89ab_cdef, -2]), "ASNFZ4mrze___________g");
     }
 }

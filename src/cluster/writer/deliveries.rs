@@ -17,6 +17,8 @@ pub(super) struct Deliveries {
     runs: Vec<Run>,
     /// Per ledger entry its offset, -1 until its report is there.
     entries: Vec<i64>,
+    /// Bytes of what is queued or in flight.
+    bytes: usize,
     /// Reports that brought an offset.
     delivered: usize,
     /// A report without an offset (the broker answered "duplicate sequence").
@@ -34,6 +36,7 @@ struct Run {
 impl Deliveries {
     /// Forgets everything: a new transaction.
     pub(super) fn clear(&mut self) {
+        self.bytes = 0;
         self.offsets.clear();
         self.entries.clear();
         self.runs.clear();
@@ -54,9 +57,15 @@ impl Deliveries {
         self.offsets.len()
     }
 
-    /// The next record, with this source offset, is queued.
-    pub(super) fn queued(&mut self, source_offset: i64) {
+    /// The next record, with this source offset and size, is queued.
+    pub(super) fn queued(&mut self, source_offset: i64, bytes: usize) {
         self.offsets.push(source_offset);
+        self.bytes += bytes;
+    }
+
+    /// Whether a record of `more` bytes fits in `limit`. One alone always does, however large.
+    pub(super) fn room_for(&self, more: usize, limit: usize) -> bool {
+        self.bytes == 0 || self.bytes + more <= limit
     }
 
     /// The number to send the next ledger entry with.
@@ -74,6 +83,9 @@ impl Deliveries {
     /// A report.
     pub(super) fn report(&mut self, side: Side, delivery: Delivery) {
         let number = delivery.number;
+        if self.entry(number).is_none() {
+            self.bytes = self.bytes.saturating_sub(delivery.bytes);
+        }
         match delivery.outcome {
             Ok(offset) if self.entry(number).is_some() => self.entries[ENTRY - number] = offset,
             Ok(offset) => {
@@ -163,15 +175,15 @@ mod tests {
     fn three() -> Deliveries {
         let mut deliveries = Deliveries::default();
         deliveries.begin_run(&TopicPartition::new("a", 1), &TopicPartition::new("b", 1));
-        deliveries.queued(100);
-        deliveries.queued(101);
+        deliveries.queued(100, 10);
+        deliveries.queued(101, 10);
         deliveries.begin_run(&TopicPartition::new("a", 2), &TopicPartition::new("b", 2));
-        deliveries.queued(7);
+        deliveries.queued(7, 10);
         deliveries
     }
 
     fn ok(number: usize, offset: i64) -> Delivery {
-        Delivery { number, outcome: Ok(offset) }
+        Delivery { number, bytes: 10, outcome: Ok(offset) }
     }
 
     #[test]
@@ -189,6 +201,16 @@ mod tests {
     }
 
     #[test]
+    fn a_record_larger_than_the_queue_goes_alone() {
+        let mut deliveries = three();
+        assert!(deliveries.room_for(10, 40) && !deliveries.room_for(11, 40));
+        for number in 0..3 {
+            deliveries.report(Side::Target, ok(number, 1));
+        }
+        assert!(deliveries.room_for(100, 40));
+    }
+
+    #[test]
     fn a_report_without_an_offset_asks_for_an_abort() {
         let mut deliveries = three();
         for (number, offset) in [(0, 30), (1, -1001), (2, 40)] {
@@ -201,7 +223,8 @@ mod tests {
     #[test]
     fn the_record_at_fault_is_named_and_outranks_what_follows_from_it() {
         let mut deliveries = three();
-        let failed = |number, code| Delivery { number, outcome: Err(Fault::from_code(code)) };
+        let failed =
+            |number, code| Delivery { number, bytes: 10, outcome: Err(Fault::from_code(code)) };
         deliveries.report(Side::Target, failed(0, Code::PURGE_QUEUE));
         deliveries.report(Side::Target, failed(2, Code::MESSAGE_TOO_LARGE));
         deliveries.report(Side::Target, failed(1, Code::PURGE_QUEUE));

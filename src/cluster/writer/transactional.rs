@@ -38,7 +38,7 @@ const SLICE: Duration = Duration::from_millis(10);
 /// How a writer sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WriterTuning {
-    /// Bytes of records queued and in flight.
+    /// Bytes of keys and values queued and in flight; a single larger record goes alone.
     pub queue_bytes: usize,
     /// Bytes of one request's records; must stay below the smallest `max.message.bytes` of its
     /// target topics, or one request of many records is refused whole (measured).
@@ -47,7 +47,7 @@ pub struct WriterTuning {
     pub transaction_timeout: Duration,
     /// Pause before a retry inside the client: the defence against late requests rests on it.
     pub retry_backoff: Duration,
-    /// One record per request, so that only the guilty one is refused.
+    /// One record per request, as small as it gets, so that only the guilty one is refused.
     pub one_by_one: bool,
 }
 
@@ -62,6 +62,8 @@ pub struct TransactionalWriter {
     deliveries: Deliveries,
     /// Between begin and the end of a transaction: only then is there something to abort.
     open: bool,
+    /// The last write found no room: the next [`serve`](Target::serve) waits for some.
+    full: bool,
 }
 
 impl TransactionalWriter {
@@ -83,16 +85,17 @@ impl TransactionalWriter {
             producer: None,
             deliveries: Deliveries::default(),
             open: false,
+            full: false,
         }
     }
 
-    /// Bytes and records queued or in flight: 0 when everything is delivered.
+    /// Records queued or in flight: 0 when everything is delivered.
     pub fn in_flight(&self) -> usize {
         self.producer.as_ref().map_or(0, Producer::in_flight)
     }
 
     fn start(&self) -> Result<Producer, ClusterError> {
-        let WriterTuning { queue_bytes, batch_bytes, transaction_timeout, .. } = self.tuning;
+        let WriterTuning { batch_bytes, transaction_timeout, .. } = self.tuning;
         let backoff = self.tuning.retry_backoff.as_millis().clamp(1, 300_000);
         let mut own = vec![
             ("transactional.id", self.transactional_id.clone()),
@@ -105,7 +108,8 @@ impl TransactionalWriter {
             ("batch.size", batch_bytes.clamp(1, i32::MAX as usize).to_string()),
             ("batch.num.messages", "1000000".to_owned()),
             ("linger.ms", "5".to_owned()),
-            ("queue.buffering.max.kbytes", (queue_bytes / 1024).clamp(1, 1 << 30).to_string()),
+            // Bounded here, not there: a record larger than the queue would never find room.
+            ("queue.buffering.max.kbytes", i32::MAX.to_string()),
             ("queue.buffering.max.messages", "10000000".to_owned()),
             ("retry.backoff.ms", backoff.to_string()),
             ("retry.backoff.max.ms", backoff.max(1000).to_string()),
@@ -113,6 +117,11 @@ impl TransactionalWriter {
         ];
         if self.tuning.one_by_one {
             own.extend([("batch.num.messages", "1".to_owned()), ("linger.ms", "0".to_owned())]);
+            // A broker measures what it is sent: a record that the source holds compressed may fit
+            // under the same limit only if it is compressed again.
+            if !self.connection.sets(&["compression.type", "compression.codec"]) {
+                own.push(("compression.type", "zstd".to_owned()));
+            }
         }
         let client = self.connection.start(Role::Producer, "writer", &own, DELIVERY_REPORTS)?;
         Ok(Producer::new(&client))
@@ -224,9 +233,17 @@ impl Target for TransactionalWriter {
         self.deliveries.begin_run(batch.source(), to);
         for index in records {
             let number = self.deliveries.next();
+            let bytes = batch.messages().bytes(index);
+            if !self.deliveries.room_for(bytes, self.tuning.queue_bytes) {
+                self.full = true;
+                return Ok(Taken::UpTo(index));
+            }
             match producer.copy(topic, to.partition, batch.messages(), index, number) {
-                Ok(()) => self.deliveries.queued(batch.offset(index)),
-                Err(fault) if fault.code == Code::QUEUE_FULL => return Ok(Taken::UpTo(index)),
+                Ok(()) => self.deliveries.queued(batch.offset(index), bytes),
+                Err(fault) if fault.code == Code::QUEUE_FULL => {
+                    self.full = true;
+                    return Ok(Taken::UpTo(index));
+                }
                 Err(fault) => {
                     let (source, offset) = (batch.source(), batch.offset(index));
                     let what = format!("cannot write record {source}@{offset} to `{to}`");
@@ -249,7 +266,9 @@ impl Target for TransactionalWriter {
     }
 
     fn serve(&mut self) -> Result<(), ClusterError> {
-        self.take_reports(Duration::ZERO);
+        // A lane that has records in hand and no room would only spin.
+        let wait = if std::mem::take(&mut self.full) { SLICE } else { Duration::ZERO };
+        self.take_reports(wait);
         self.deliveries.check()
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use crate::cluster::At;
-use crate::error::Error;
+use crate::error::{Error, Side};
 use crate::ledger::{
     Bind, BindPartition, Entry, Found, Gap, Header, LaneState, MAX_PART_BYTES, Role,
 };
@@ -35,6 +35,7 @@ where
     pub(super) fn begin(&mut self) -> Result<(), Halt> {
         if !self.shared.tail {
             self.await_fence()?;
+            self.fence_is_known()?;
         }
         self.pairs = self.shared.scope.lane(self.number, self.fence.as_deref());
         self.batch_bytes = self.smallest_batch()?;
@@ -73,6 +74,20 @@ where
         Ok(())
     }
 
+    fn fence_is_known(&self) -> Result<(), Halt> {
+        let fence = self.fence.as_ref();
+        match fence.and_then(|fence| self.shared.scope.missing(self.number, fence)) {
+            None => Ok(()),
+            Some(at) => Err(Halt::Person(
+                Error::cluster(
+                    Side::Source,
+                    format!("the fence names {at}, which was not there when this worker looked"),
+                )
+                .hint("run again: it sees the new partition then"),
+            )),
+        }
+    }
+
     /// Stays below the smallest limit of the lane's target topics: a batch that is too large is
     /// refused whole (measured).
     fn smallest_batch(&self) -> Result<usize, Halt> {
@@ -86,7 +101,8 @@ where
             .filter_map(|config| config.value.as_ref()?.parse::<usize>().ok())
             .min()
             .unwrap_or(DEFAULT_MAX_MESSAGE);
-        Ok(BATCH_BYTES.min(smallest.saturating_sub(BATCH_OVERHEAD)).max(1024))
+        // Down to 1 for the tiniest limits: then each record is a request of its own.
+        Ok(BATCH_BYTES.min(smallest.saturating_sub(BATCH_OVERHEAD)).max(1))
     }
 
     /// Reads the ledger to the log end as it was after fencing, and waits for what is still open.

@@ -147,8 +147,7 @@ where
         self.rewrite_group = false;
         self.state = after;
         self.last_commit = Instant::now();
-        self.progress = self.last_commit;
-        self.failures = 0;
+        self.trouble.committed();
         Ok(())
     }
 

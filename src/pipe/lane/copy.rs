@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::cluster::{Class, ClusterError};
+use crate::cluster::{At, Class, ClusterError};
 use crate::error::{Error, Side};
 use crate::pipe::batch::OpenBatch;
 use crate::pipe::engine::{Batch, Polled, Source, Taken, Target};
@@ -16,6 +16,9 @@ use super::{Halt, Lane, LaneEnd};
 
 /// How long an idle lane waits for records before it looks at its stop signal.
 const IDLE: Duration = Duration::from_millis(100);
+/// A source that brings nothing for so long is asked whether it is there: the client tries on for
+/// ever without a word.
+const SILENCE: Duration = Duration::from_secs(10);
 /// How long a lane waits for room in the producer's queue before it offers the rest again.
 const FULL: Duration = Duration::from_millis(1);
 
@@ -25,10 +28,14 @@ struct Course {
     /// Committed positions; `Lane::positions` runs ahead of them.
     committed: Vec<i64>,
     reached: Vec<bool>,
+    /// Read to its end, with nothing after it.
+    at_end: Vec<bool>,
     /// Since when a partition is at the last stable offset, below its fence.
     blocked: Vec<Option<Instant>>,
     /// `max_rate`: nothing is taken before.
     hold: Instant,
+    /// When the source last brought something, or answered.
+    heard: Instant,
 }
 
 struct Open {
@@ -48,9 +55,12 @@ where
             open: None,
             committed: self.positions.clone(),
             reached: vec![false; count],
+            at_end: vec![false; count],
             blocked: vec![None; count],
             hold: Instant::now(),
+            heard: Instant::now(),
         };
+        self.trouble.copying(Instant::now());
         for n in 0..count {
             self.look_at_fence(&mut course, n)?;
         }
@@ -64,40 +74,44 @@ where
                 self.conclude(course)?;
                 return Ok(LaneEnd::Finished);
             }
-            let drained = self.step(&mut course)?;
-            if course.open.as_ref().is_some_and(|open| self.due(open, drained)) {
+            let quiet = self.step(&mut course)?;
+            if self.look(&course, quiet).is_some_and(|open| self.rule.due(&open)) {
                 self.commit_open(&mut course, false)?;
             }
             self.look_at_blocked(&course)?;
+            self.look_at_silence(&mut course)?;
         }
     }
 
-    /// One look at the source; tells whether it brought nothing.
+    /// One look at the source; tells whether it brought no record.
     fn step(&mut self, course: &mut Course) -> Result<bool, Halt> {
         let now = Instant::now();
         if now < course.hold {
+            course.heard = now;
             self.target.serve()?;
             std::thread::sleep((course.hold - now).min(Duration::from_millis(20)));
             return Ok(true);
         }
-        let patience = match &course.open {
-            Some(open) => self.rule.patience(&self.seen(open, true)),
-            None => IDLE,
-        };
+        let patience = self.look(course, true).map_or(IDLE, |open| self.rule.patience(&open));
+        // A stop is looked for this often, whatever the rule would wait for.
+        let patience = patience.min(IDLE);
         let polled = self.source.poll(patience)?;
         self.target.serve()?;
-        let mut drained = true;
+        let mut quiet = true;
+        if !polled.is_empty() {
+            course.heard = Instant::now();
+        }
         for one in polled {
             match one {
                 Polled::Records(batch) => {
-                    drained = false;
+                    quiet = false;
                     self.take(course, &batch)?;
                 }
                 Polled::End { partition, position } => self.at_end(course, partition, position)?,
                 Polled::Lost { partition, reason } => return Err(self.diagnose(partition, &reason)),
             }
         }
-        Ok(drained)
+        Ok(quiet)
     }
 
     fn take(&mut self, course: &mut Course, batch: &S::Batch) -> Result<(), Halt> {
@@ -118,6 +132,7 @@ where
             self.write(n, batch, count)?;
             self.positions[n] = batch.offset(count - 1) + 1;
             course.blocked[n] = None;
+            course.at_end[n] = false;
             if let Some(bucket) = &self.shared.bucket {
                 let mut bucket = bucket.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                 let now = Instant::now();
@@ -174,6 +189,7 @@ where
     }
 
     fn at_end(&mut self, course: &mut Course, n: usize, position: i64) -> Result<(), Halt> {
+        course.at_end[n] = true;
         let fence = self.fence_of(&self.pairs[n].source);
         self.advance(course, n, fence.map_or(position, |fence| position.min(fence)));
         self.state.caught_up(&self.pairs[n].source, now_ms());
@@ -239,20 +255,40 @@ where
         ))
     }
 
-    fn seen(&self, open: &Open, drained: bool) -> OpenBatch {
-        OpenBatch {
+    /// Asks a silent source for its log end: an answer is a sign of life, an error is dealt with as any
+    /// other. Without this a lane would wait for a cluster that is gone.
+    fn look_at_silence(&self, course: &mut Course) -> Result<(), Halt> {
+        let Some(n) = course.reached.iter().position(|reached| !reached) else { return Ok(()) };
+        let at = &self.pairs[n].source;
+        if course.heard.elapsed() >= SILENCE {
+            if course.blocked.iter().all(Option::is_none) {
+                self.say(format!("the source to answer for {at}"));
+            }
+            let asked = std::slice::from_ref(at);
+            for answer in
+                self.shared.clusters.source_admin.offsets(asked, At::LogEnd)?.into_values()
+            {
+                answer?;
+            }
+            course.heard = Instant::now();
+        }
+        Ok(())
+    }
+
+    /// The open batch as the rule sees it.
+    fn look(&self, course: &Course, quiet: bool) -> Option<OpenBatch> {
+        let open = course.open.as_ref()?;
+        let ended = course.at_end.iter().zip(&course.reached);
+        Some(OpenBatch {
             age: open.begun.elapsed(),
             bytes: open.moving.bytes(),
             records: open.moving.records(),
             coded: open.moving.coded(),
             since_commit: self.last_commit.elapsed(),
-            drained,
+            quiet,
+            at_end: ended.into_iter().all(|(at_end, reached)| *at_end || *reached),
             rate: self.rate,
-        }
-    }
-
-    fn due(&self, open: &Open, drained: bool) -> bool {
-        self.rule.due(&self.seen(open, drained))
+        })
     }
 
     fn commit_open(&mut self, course: &mut Course, closing: bool) -> Result<(), Halt> {

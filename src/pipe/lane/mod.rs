@@ -20,7 +20,7 @@ use crate::cluster::{Class, ClusterError};
 use crate::error::{Error, Side};
 use crate::ledger::{Fence, LaneState, ReadError};
 use crate::pipe::batch::BatchRule;
-use crate::pipe::decide::{Circumstances, Next, late_request_limit, next, retry_backoff};
+use crate::pipe::decide::{Circumstances, Next, Trouble, late_request_limit, next, retry_backoff};
 use crate::pipe::engine::{Source, Target};
 use crate::pipe::gather::Pair;
 use crate::pipe::shared::{Shared, TRANSACTION_TIMEOUT};
@@ -95,8 +95,7 @@ pub struct Lane<S, T> {
     batch_bytes: usize,
     rate: Option<f64>,
     last_commit: Instant,
-    progress: Instant,
-    failures: u32,
+    trouble: Trouble,
 }
 
 impl<S, T> Lane<S, T>
@@ -122,7 +121,6 @@ where
             pause: Duration::from_secs(1) / run.max_transactions_per_second.max(1),
             transaction_timeout: TRANSACTION_TIMEOUT,
         };
-        let now = Instant::now();
         Self {
             number,
             who: format!("lane {number}"),
@@ -143,9 +141,8 @@ where
             rewrite_group: false,
             batch_bytes: 0,
             rate: None,
-            last_commit: now,
-            progress: now,
-            failures: 0,
+            last_commit: Instant::now(),
+            trouble: Trouble::default(),
         }
     }
 
@@ -180,12 +177,8 @@ where
 
     /// Applies the rule for an error; `None` means: begin again.
     fn after(&mut self, error: ClusterError) -> Option<LaneEnd> {
-        self.failures += 1;
-        let now = Circumstances {
-            failures: self.failures,
-            since_progress: self.progress.elapsed(),
-            one_by_one: self.one_by_one,
-        };
+        let (failures, in_trouble) = self.trouble.failed(Instant::now());
+        let now = Circumstances { failures, in_trouble, one_by_one: self.one_by_one };
         let step = next(error.class, now);
         tracing::warn!(lane = self.number, class = ?error.class, %error, step = ?step, "lane interrupted");
         let pause = match step {
@@ -232,8 +225,9 @@ where
         }
         let hint = match (class, side) {
             (Class::Record, _) => {
-                "raise `max.message.bytes` (or the timestamp bounds) of the target topic, then run \
-                 again: nothing was lost, the run goes on at this record"
+                "raise `max.message.bytes` (or the timestamp bounds) of the target topic, or set \
+                 `compression.type` in `[target.properties]`, then run again: nothing was lost, the \
+                 run goes on at this record"
             }
             (_, Side::Source) => {
                 "nothing was lost: run again when the source answers, it goes on where it stopped"

@@ -16,6 +16,7 @@ final class Numbered {
     /** The value without its padding: {"id":"…16 hex digits…","pad":""}. */
     static final int SMALLEST_VALUE = 34;
 
+    private static final long GOLDEN = 0x9e3779b97f4a7c15L;
     private static final byte[] DIGITS = "0123456789abcdef".getBytes(StandardCharsets.US_ASCII);
     private static final byte[] LETTERS =
             "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".getBytes(StandardCharsets.US_ASCII);
@@ -48,7 +49,7 @@ final class Numbered {
         }
     }
 
-    /** SplitMix64's output function. */
+    /** SplitMix64: its state grows by {@link #GOLDEN}, and this makes the output. */
     private static long mix(long z) {
         z = (z ^ (z >>> 30)) * 0xbf58476d1ce4e5b9L;
         z = (z ^ (z >>> 27)) * 0x94d049bb133111ebL;
@@ -56,7 +57,7 @@ final class Numbered {
     }
 
     private long random(long id, long stream) {
-        return mix(seed + mix(id * 0x9e3779b97f4a7c15L + stream));
+        return mix(seed + mix(id * GOLDEN + stream));
     }
 
     private long keyNumber(long id) {
@@ -84,8 +85,10 @@ final class Numbered {
         System.arraycopy(MIDDLE, 0, value, at, MIDDLE.length);
         at += MIDDLE.length;
         int end = valueSize - END.length;
-        for (long stream = 2; at < end; stream++) {
-            long bits = random(id, stream);
+        long state = random(id, 2);
+        while (at < end) {
+            state += GOLDEN;
+            long bits = mix(state);
             for (int letters = Math.min(10, end - at); letters > 0; letters--) {
                 value[at++] = LETTERS[(int) bits & 63];
                 bits >>>= 6;

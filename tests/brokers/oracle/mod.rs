@@ -39,10 +39,10 @@ impl Oracle {
     /// Asks nothing of the cluster yet.
     pub fn start(bootstrap: &str) -> Result<Oracle, Error> {
         process()?;
-        Ok(Oracle { bootstrap: bootstrap.to_owned(), timeout: Duration::from_secs(30) })
+        Ok(Oracle { bootstrap: bootstrap.to_owned(), timeout: Duration::from_secs(60) })
     }
 
-    /// The same oracle, with another bound for each call; 30 s unless set. Reading is bounded by the
+    /// The same oracle, with another bound for each call; 60 s unless set. Reading is bounded by the
     /// time without a record.
     #[must_use]
     pub fn within(&self, timeout: Duration) -> Oracle {

@@ -1,0 +1,90 @@
+//! What is printed: one page, in the order in which it happens.
+
+use super::brokers::Error;
+use super::data::Topic;
+use super::onceover::{PLAN, Ran};
+use std::io::Write;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+pub fn intro() {
+    println!(
+        "\
+onceover quickstart: a million records from one Kafka cluster to another, exactly once, although the
+program is killed in the middle
+
+  needs  Rust and a C toolchain (both were there to get so far), a JDK 17 or newer, Maven
+  takes  about half a minute; the first time a minute more, to fetch Apache Kafka
+  stays  in the build folder and on 127.0.0.1; Ctrl-C ends it and all that it has started
+"
+    );
+}
+
+/// Says what is being done, then how long it took and what came of it.
+pub fn step<T>(what: &str, work: impl FnOnce() -> Result<(T, String), Error>) -> Result<T, Error> {
+    print!("{what} ");
+    let _ = std::io::stdout().flush();
+    let begun = Instant::now();
+    let (result, said) = work()?;
+    let said = if said.is_empty() { said } else { format!(": {said}") };
+    println!("({}){said}", seconds(begun.elapsed()));
+    Ok(result)
+}
+
+pub fn topics(topics: &[Topic]) {
+    for topic in topics {
+        line(&format!(
+            "{:<12}{} partitions, {:>7} records, {}",
+            topic.name,
+            topic.partitions,
+            count(topic.before.count),
+            topic.kind
+        ));
+    }
+}
+
+/// A command as it is run, and why.
+pub fn command(verb: &str, why: &str) {
+    let json = if verb == "run" { " --json" } else { "" };
+    println!("\n$ onceover {verb} {PLAN}{json}     # {why}");
+}
+
+pub fn line(text: &str) {
+    println!("    {text}");
+}
+
+/// What a run that ended said about itself.
+pub fn ran(ran: &Ran) {
+    let number = |name: &str| ran.summary[name].as_u64().unwrap_or(0);
+    line(&format!(
+        "{}: {} records in {} transactions, {}, exit 0",
+        ran.summary["result"].as_str().unwrap_or("no result"),
+        count(number("records")),
+        count(number("transactions")),
+        seconds(Duration::from_millis(number("elapsed_ms"))),
+    ));
+}
+
+pub fn end(same: bool, took: Duration, logs: &Path) {
+    let verdict = if same { "both sides are the same" } else { "THE TWO SIDES DIFFER" };
+    println!("\n{verdict}; it took {} in all. Both clusters are stopped.", seconds(took));
+    println!("logs: {}", logs.display());
+    println!("next: a plan of your own, see README.md");
+}
+
+pub fn seconds(duration: Duration) -> String {
+    format!("{:.1} s", duration.as_secs_f64())
+}
+
+/// With commas between thousands.
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}

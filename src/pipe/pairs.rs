@@ -1,0 +1,178 @@
+//! Topic pairs: selection, naming, the checks of a pair, and the topics to create.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::sync::{Arc, PoisonError};
+
+use crate::check::{TopicShape, compacted, compare};
+use crate::cluster::{At, First, NewTopic, TopicConfig, TopicInfo};
+use crate::error::{Error, Result};
+use crate::ledger::{Entry, decode};
+use crate::pipe::clusters::Clusters;
+use crate::pipe::gather::Pair;
+use crate::pipe::refuse::Refusal;
+use crate::plan::{Plan, TopicPartition};
+
+/// What a look at the topics of both sides found.
+pub struct Pairs {
+    /// Every partition, sorted by source.
+    pub pairs: Vec<Pair>,
+    /// Topics that the target lacks.
+    pub to_create: Vec<NewTopic>,
+    /// Worth saying, and no reason to stop.
+    pub warnings: Vec<String>,
+}
+
+/// Selection, naming, and the checks of topic pairs. A topic that the ledger knows and that the plan
+/// would select must be on the source: a pattern does not miss what is gone.
+pub fn topic_pairs(
+    plan: &Plan,
+    clusters: &Clusters,
+    in_ledger: &BTreeSet<Arc<str>>,
+) -> Result<Pairs> {
+    let sources: BTreeMap<String, TopicInfo> =
+        clusters.source_admin.topics()?.into_iter().map(|t| (t.name.clone(), t)).collect();
+    let names = sources.keys().map(String::as_str);
+    let names: Vec<&str> = names.chain(in_ledger.iter().map(AsRef::as_ref)).collect();
+    let mut selection = plan.select(&names)?;
+    let gone = selection.topics.iter().filter(|one| !sources.contains_key(&*one.source));
+    together(
+        gone.map(|one| {
+            let at = |topic: &Arc<str>| TopicPartition::new(topic.clone(), 0);
+            Refusal::SourceTopicGone.error(&at(&one.source), &at(&one.target))
+        })
+        .collect(),
+    )?;
+    let ledgers = ledgers_among(clusters, selection.topics.iter().map(|pair| &pair.source))?;
+    if !ledgers.is_empty() {
+        selection.topics.retain(|pair| !ledgers.contains(&pair.source));
+        let names = ledgers.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        selection.warnings.push(format!("left out: {names}, the ledger of another plan"));
+    }
+    let targets: BTreeMap<String, TopicInfo> =
+        clusters.target_admin.topics()?.into_iter().map(|t| (t.name.clone(), t)).collect();
+    let selected = &selection.topics;
+    let on_source: Vec<&str> = selected.iter().map(|s| &*s.source).collect();
+    let source_configs = clusters.source_admin.configs(&on_source)?;
+    let there: Vec<&str> =
+        selected.iter().map(|s| &*s.target).filter(|name| targets.contains_key(*name)).collect();
+    let target_configs = clusters.target_admin.configs(&there)?;
+
+    let mut failures = Vec::new();
+    let mut warnings = selection.warnings;
+    let (mut pairs, mut to_create) = (Vec::new(), Vec::new());
+    for one in selected {
+        let configs = source_configs.get(&*one.source).map_or(&[][..], Vec::as_slice);
+        let source = shape(&sources[&*one.source], configs);
+        match targets.get(&*one.target) {
+            Some(info) => {
+                let configs = target_configs.get(&*one.target).map_or(&[][..], Vec::as_slice);
+                failures.extend(compare(&source, &shape(info, configs)));
+                let kind = configs.iter().find(|c| c.name == "message.timestamp.type");
+                warnings
+                    .extend(lost_timestamps(&one.target, kind.and_then(|c| c.value.as_deref())));
+            }
+            None if plan.topics.create => {
+                let new = new_topic(plan, &one.target, &source, configs);
+                let kind = new.configs.iter().find(|(name, _)| name == "message.timestamp.type");
+                warnings
+                    .extend(lost_timestamps(&one.target, kind.map(|(_, value)| value.as_str())));
+                to_create.push(new);
+            }
+            None => failures.push(
+                Error::check("missing-topic", format!("target has no topic `{}`", one.target))
+                    .hint("create it first, or set `topics.create = true`"),
+            ),
+        }
+        let count = i32::try_from(source.partitions).unwrap_or(i32::MAX);
+        pairs.extend((0..count).map(|number| Pair {
+            source: TopicPartition::new(one.source.clone(), number),
+            target: TopicPartition::new(one.target.clone(), number),
+            compacted: compacted(&source.cleanup_policy),
+        }));
+    }
+    pairs.sort_by(|a, b| a.source.cmp(&b.source));
+    together(failures)?;
+    Ok(Pairs { pairs, to_create, warnings })
+}
+
+/// What cannot be kept is said before the run.
+fn lost_timestamps(target: &str, timestamp_type: Option<&str>) -> Option<String> {
+    (timestamp_type == Some("LogAppendTime")).then(|| {
+        format!(
+            "target `{target}` has `message.timestamp.type=LogAppendTime`: every record gets the time of \
+             the copy instead of its own timestamp"
+        )
+    })
+}
+
+fn shape(info: &TopicInfo, configs: &[TopicConfig]) -> TopicShape {
+    let policy = configs.iter().find(|config| config.name == "cleanup.policy");
+    TopicShape {
+        name: info.name.clone(),
+        partitions: info.partitions,
+        cleanup_policy: policy.and_then(|c| c.value.clone()).unwrap_or_else(|| "delete".into()),
+    }
+}
+
+fn new_topic(plan: &Plan, name: &str, source: &TopicShape, configs: &[TopicConfig]) -> NewTopic {
+    let mut explicit: BTreeMap<String, String> = configs
+        .iter()
+        .filter(|config| config.explicit)
+        .filter_map(|config| Some((config.name.clone(), config.value.clone()?)))
+        .collect();
+    // A source cluster whose own default is not Kafka's: the topic must keep its meaning.
+    if source.cleanup_policy != "delete" {
+        explicit.entry("cleanup.policy".into()).or_insert_with(|| source.cleanup_policy.clone());
+    }
+    NewTopic {
+        name: name.to_owned(),
+        partitions: i32::try_from(source.partitions).unwrap_or(i32::MAX),
+        replication_factor: plan.replication_factor_for(&source.name).map(i32::from),
+        configs: plan.config_for(&source.name, &explicit).into_iter().collect(),
+    }
+}
+
+/// Topics whose first record is a ledger's header: the ledger of a plan, whatever its name. It is
+/// never mirrored.
+fn ledgers_among<'a>(
+    clusters: &Clusters,
+    topics: impl Iterator<Item = &'a Arc<str>>,
+) -> Result<BTreeSet<Arc<str>>> {
+    let first: Vec<_> = topics.map(|topic| TopicPartition::new(topic.clone(), 0)).collect();
+    let mut starts = Vec::new();
+    for (at, answer) in clusters.source_admin.offsets(&first, At::LogStart)? {
+        // A ledger's log begins at 0; a topic whose log does not is none.
+        let offset = answer?.offset;
+        if offset == 0 {
+            starts.push((at, offset));
+        }
+    }
+    let mut ledgers = BTreeSet::new();
+    let mut log = clusters.source_log.lock().unwrap_or_else(PoisonError::into_inner);
+    log.first_at(&starts, &mut |index, first| {
+        if let First::Record(record) = first
+            && matches!(decode(record.value.unwrap_or_default()), Ok(Entry::Header(_)))
+        {
+            ledgers.insert(starts[index].0.topic.clone());
+        }
+    })?;
+    Ok(ledgers)
+}
+
+/// All failures as one error: the first decides the kind, the others are listed.
+pub fn together(failures: Vec<Error>) -> Result<()> {
+    /// More would scroll the first one off the screen.
+    const SHOWN: usize = 10;
+    let mut failures = failures.into_iter();
+    let Some(mut first) = failures.next() else { return Ok(()) };
+    let rest: Vec<String> = failures.map(|error| error.what).collect();
+    for what in rest.iter().take(SHOWN) {
+        first.what.push_str("\n  also: ");
+        first.what.push_str(what);
+    }
+    if rest.len() > SHOWN {
+        let _ = write!(first.what, "\n  and {} more", rest.len() - SHOWN);
+    }
+    Err(first)
+}
