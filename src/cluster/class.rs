@@ -158,6 +158,8 @@ fn transient(code: Code) -> bool {
             | Code::MSG_TIMED_OUT
             | Code::WAIT_COORD
             | Code::WAIT_CACHE
+            // ListOffsets: the client knows no leader yet (seen on a busy machine).
+            | Code::NOENT
             | Code::IN_PROGRESS
             | Code::PREV_IN_PROGRESS
             | Code::RETRY
@@ -200,6 +202,7 @@ mod tests {
         let table = [
             (Call::Ask, fault(Code::TIMED_OUT), Class::Retriable),
             (Call::Ask, fault(Code::NOT_COORDINATOR), Class::Retriable),
+            (Call::Ask, fault(Code::NOENT), Class::Retriable),
             (Call::Ask, fault(Code::TOPIC_DENIED), Class::Final),
             (Call::Ask, fault(Code::UNKNOWN_TOPIC_OR_PARTITION), Class::Final),
             (Call::Fetch, fault(Code::LEADER_NOT_AVAILABLE), Class::Retriable),

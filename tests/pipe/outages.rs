@@ -43,6 +43,7 @@ fn a_run_outlives_the_restart_of_either_sides_only_broker() -> Result<(), Error>
     pair.target.kill(1);
     pair.target.restart(1)?;
     crowd.in_mid_run();
+    assert!(worker.is_running());
     crowd.await_arrival(0.5);
     pair.source.kill(1);
     pair.source.restart(1)?;
