@@ -10,7 +10,7 @@ use crate::cli::{InitArgs, RunArgs};
 use crate::cluster::{Admin, At, Connection, check_property};
 use crate::error::{Error, Result, Side};
 use crate::ledger::{ControlState, Fence, LaneState, LedgerReader};
-use crate::pipe::{self, RunOptions, supervisor};
+use crate::pipe::{self, RunOptions, ending};
 use crate::plan::{Env, Plan, TopicPartition, template};
 use crate::report::ledger_print::Message;
 use crate::report::summary::{FenceTime, Outcome};
@@ -32,9 +32,9 @@ pub fn run(plan: &Plan, args: &RunArgs, board: &Board) -> Result<Summary> {
     let options = RunOptions { tail: args.tail, worker: args.worker.clone() };
     let ran = pipe::run(plan.clone(), &options, board)?;
     let outcome = match ran.outcome {
-        supervisor::Outcome::Copied => Outcome::CopiedNotProved,
-        supervisor::Outcome::Stopped(signal) => Outcome::Stopped(signal),
-        supervisor::Outcome::TailStopped => Outcome::TailStopped,
+        ending::Outcome::Copied => Outcome::CopiedNotProved,
+        ending::Outcome::Stopped(signal) => Outcome::Stopped(signal),
+        ending::Outcome::TailStopped => Outcome::TailStopped,
     };
     let name = |source: &str| ran.names.get(source).cloned().unwrap_or_else(|| source.to_owned());
     let mut summary = Summary::new(&plan.name, ran.worker, outcome, &board.snapshot(), name);

@@ -3,7 +3,7 @@
 //! - [`preflight`]: the read-only look at both clusters; refuses or says what to create.
 //! - [`supervisor`]: who owns which lane, when the run is over. [`watch`]: follows the ledger; control work.
 //! - [`lane`]: the protocol of one lane. [`engine`]: the seam to the client library.
-//! - Pure rules: [`batch`] (when to commit), [`decide`] (what an error means), [`refuse`] (what must
+//! - Pure rules: [`batch`] (when to commit), [`decide`] (what an error means), [`ending`] (how a run ends), [`refuse`] (what must
 //!   not be copied), [`bound`] (what the ledger is bound to), [`moving`] (what a transaction becomes),
 //!   [`plan_entry`], [`rate`], [`scope`].
 
@@ -11,7 +11,9 @@ pub mod batch;
 pub mod bound;
 pub mod clusters;
 pub mod decide;
+pub mod ending;
 pub mod engine;
+pub mod equip;
 pub mod gather;
 pub mod lane;
 pub mod mode;
@@ -37,10 +39,12 @@ use crate::error::{Error, Kind, Result, Side};
 use crate::ledger::Fence;
 use crate::pipe::bound::tail_excluded;
 use crate::pipe::clusters::Clusters;
+use crate::pipe::ending::Outcome;
 use crate::pipe::mode::{Mode, exclude};
 use crate::pipe::preflight::{Preflight, preflight, prepare};
+use crate::pipe::rate::bucket;
 use crate::pipe::shared::Shared;
-use crate::pipe::supervisor::{Outcome, bucket, supervise};
+use crate::pipe::supervisor::supervise;
 use crate::pipe::view::View;
 use crate::pipe::watch::write_refused;
 use crate::pipe::worker::Worker;

@@ -3,6 +3,7 @@
 //! A worker's share is that of its lanes. Reading is bounded by the same bucket, since a lane that
 //! does not poll lets its (small) fetch queue fill up.
 
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// Bytes per second, with a burst of a quarter of a second.
@@ -46,10 +47,27 @@ impl Bucket {
     }
 }
 
+/// The worker's share of a plan-wide rate: that of its lanes.
+#[expect(clippy::cast_precision_loss, reason = "a rate, not an account")]
+pub fn share(rate: u64, owned: u32, lanes: u32) -> f64 {
+    rate as f64 * f64::from(owned) / f64::from(lanes.max(1))
+}
+
+/// `max_rate` before any lane is owned.
+pub fn bucket(rate: Option<u64>) -> Option<Mutex<Bucket>> {
+    rate.map(|_| Mutex::new(Bucket::new(1.0, Instant::now())))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_worker_takes_the_share_of_its_lanes() {
+        assert!((share(1000, 2, 8) - 250.0).abs() < f64::EPSILON);
+        assert!((share(1000, 0, 8)).abs() < f64::EPSILON);
+    }
 
     proptest! {
         /// Whoever waits as told never gets more than rate × time + burst + one batch.

@@ -11,29 +11,17 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
-use crate::cluster::{
-    MemberEvent, Membership, ReaderTuning, SourceReader, Token, TransactionalWriter, WriterTuning,
-};
+use crate::cluster::{MemberEvent, Membership, Token};
 use crate::error::{Error, Kind, Result, Side};
 use crate::pipe::bound::tail_excluded;
-use crate::pipe::decide::retry_backoff;
-use crate::pipe::lane::{Lane, LaneEnd};
+use crate::pipe::ending::{Outcome, closed, weightier};
+use crate::pipe::equip::{lane_partition, run_lane};
+use crate::pipe::lane::LaneEnd;
 use crate::pipe::mode::{Mode, still_alone};
-use crate::pipe::rate::Bucket;
+use crate::pipe::rate::share;
 use crate::pipe::shared::{Shared, TRANSACTION_TIMEOUT};
 use crate::pipe::stop::Stop;
 use crate::pipe::watch::{self, Duty, write_refused};
-
-/// How a run ended well.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
-    /// Every lane of the plan has reached the fence.
-    Copied,
-    /// A one-shot run was stopped by this signal before the fence, after a clean commit.
-    Stopped(i32),
-    /// A tail was stopped by a signal, after a clean commit.
-    TailStopped,
-}
 
 enum Event {
     Member(MemberEvent),
@@ -413,118 +401,5 @@ impl Supervisor {
             Ok(thread) => drop(self.lanes.insert(number, Running { stop, thread })),
             Err(error) => self.fail(Error::fault(format!("no thread for lane {number}: {error}"))),
         }
-    }
-}
-
-/// What a run ends with when another end is added: the first error is the cause, what follows from it
-/// would hide it; an error makes a stop unclean; what is done stays done.
-fn weightier(known: &Result<Outcome>, new: Result<Outcome>) -> Result<Outcome> {
-    match (known, new) {
-        (Ok(Outcome::Stopped(_) | Outcome::TailStopped), new @ Err(_)) => new,
-        (known, _) => known.clone(),
-    }
-}
-
-/// The end of a run whose `open` lanes did not close in time: nothing of theirs is lost, but a stop
-/// that left them behind was not a clean one.
-fn closed(result: Result<Outcome>, signal: Option<i32>, open: Vec<u32>) -> Result<Outcome> {
-    match (result, signal) {
-        (Ok(Outcome::Stopped(_) | Outcome::TailStopped), Some(signal)) if !open.is_empty() => {
-            let what =
-                format!("lanes {open:?} did not close in time; the next run aborts what they left");
-            Err(Error::stopped(signal, what))
-        }
-        (result, _) => result,
-    }
-}
-
-fn lane_partition(lane: u32) -> i32 {
-    i32::try_from(lane).unwrap_or(i32::MAX)
-}
-
-/// The worker's share of a plan-wide rate: that of its lanes.
-#[expect(clippy::cast_precision_loss, reason = "a rate, not an account")]
-fn share(rate: u64, owned: u32, lanes: u32) -> f64 {
-    rate as f64 * f64::from(owned) / f64::from(lanes.max(1))
-}
-
-/// `max_rate` before any lane is owned.
-pub fn bucket(rate: Option<u64>) -> Option<std::sync::Mutex<Bucket>> {
-    rate.map(|_| std::sync::Mutex::new(Bucket::new(1.0, Instant::now())))
-}
-
-fn run_lane(
-    number: u32,
-    shared: &Arc<Shared>,
-    membership: &Arc<Membership>,
-    lanes_here: usize,
-    stop: Stop,
-) -> LaneEnd {
-    let plan = &shared.plan;
-    let memory = usize::try_from(plan.run.memory).unwrap_or(usize::MAX) / lanes_here;
-    let reader = reader_tuning(memory, plan.run.max_rate, shared.scope.lanes);
-    let writer = WriterTuning {
-        queue_bytes: memory / 6,
-        batch_bytes: 0, // the lane sets it before its first fence
-        transaction_timeout: TRANSACTION_TIMEOUT,
-        retry_backoff: retry_backoff(shared.round_trip),
-        one_by_one: false,
-    };
-    let source = match SourceReader::open(&shared.clusters.source, &plan.group(), reader) {
-        Ok(source) => source,
-        Err(error) => return LaneEnd::Failed(error.into()),
-    };
-    let partition = lane_partition(number);
-    let target = TransactionalWriter::new(
-        &shared.clusters.target,
-        &plan.transactional_id(number),
-        writer,
-        membership.clone(),
-        partition,
-    );
-    let member = membership.clone();
-    let member = Box::new(move || member.owns(partition));
-    Lane::new(number, shared.clone(), (source, target), stop, member).run()
-}
-
-/// A lane's fetch queue: a sixth of its memory, since librdkafka needs as much again for each record, and
-/// what was polled is held beside it (measured); with `max_rate` at most two seconds' worth of the
-/// lane's share, so that reading is bounded as writing is, and the first rush stays small.
-fn reader_tuning(memory: usize, max_rate: Option<u64>, lanes: u32) -> ReaderTuning {
-    /// Measured: more does not help.
-    const FETCH: usize = 4 << 20;
-    let two_seconds = max_rate.map_or(u64::MAX, |rate| rate / u64::from(lanes.max(1)) * 2);
-    let two_seconds = usize::try_from(two_seconds).unwrap_or(usize::MAX);
-    let queue_bytes = (memory / 6).min(two_seconds).max(64 << 10);
-    ReaderTuning { queue_bytes, fetch_bytes: FETCH.min(queue_bytes / 2) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_all_lanes_fetch_ahead_is_two_seconds_worth_of_the_plans_rate() {
-        let queue = |lanes| reader_tuning(256 << 20, Some(8 << 20), lanes).queue_bytes;
-        assert_eq!((queue(1), queue(8)), (16 << 20, 2 << 20));
-        assert_eq!(reader_tuning(96 << 20, None, 8).queue_bytes, 16 << 20);
-    }
-
-    #[test]
-    fn a_lane_that_cannot_commit_makes_a_stop_unclean_and_a_later_error_hides_no_earlier_one() {
-        let error = |what: &str| Err(Error::fault(what));
-        let stopped = Ok(Outcome::Stopped(15));
-        assert_eq!(weightier(&stopped, error("a")), error("a"));
-        assert_eq!(weightier(&error("a"), error("b")), error("a"));
-        assert_eq!(weightier(&Ok(Outcome::Copied), error("a")), Ok(Outcome::Copied));
-        assert_eq!(closed(stopped.clone(), Some(15), vec![]), stopped);
-        assert_eq!(closed(stopped, Some(15), vec![2]).map_err(|e| e.exit_code()), Err(143));
-        assert_eq!(closed(Ok(Outcome::Copied), None, vec![2]), Ok(Outcome::Copied));
-    }
-
-    #[test]
-    fn a_worker_takes_the_share_of_its_lanes() {
-        assert!((share(1000, 2, 8) - 250.0).abs() < f64::EPSILON);
-        assert!((share(1000, 0, 8)).abs() < f64::EPSILON);
     }
 }
