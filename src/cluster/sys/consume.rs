@@ -53,6 +53,9 @@ pub(crate) struct Notice {
     pub text: String,
 }
 
+/// How long messages are gathered once the first is there.
+const GATHER: Duration = Duration::from_millis(1);
+
 impl Consumer {
     /// Takes at most `limit` messages per call; none without a `group.id`.
     pub(crate) fn new(client: &Arc<Client>, limit: usize) -> Option<Consumer> {
@@ -72,9 +75,10 @@ impl Consumer {
         let mut count = self.fill(0, self.buffer.len(), Duration::ZERO);
         if count == 0 && !wait.is_zero() {
             count = self.fill(0, 1, wait);
-            if count == 1 {
-                count += self.fill(1, self.buffer.len(), Duration::ZERO);
-            }
+        }
+        // A busy source hands over a few messages at a time: a millisecond makes many of them.
+        if count > 0 && count < self.buffer.len() && !wait.is_zero() {
+            count += self.fill(count, self.buffer.len(), GATHER);
         }
         let mut run: Vec<NonNull<rd::rd_kafka_message_t>> = Vec::new();
         for index in 0..count {

@@ -37,6 +37,8 @@ struct Course {
     at_end: Vec<bool>,
     /// Since when a partition is at the last stable offset, below its fence.
     blocked: Vec<Option<Instant>>,
+    /// The board says that the lane waits for those.
+    said: bool,
     /// `max_rate`: nothing is taken before.
     hold: Instant,
     /// When the source last brought something, or answered.
@@ -62,6 +64,7 @@ where
             reached: vec![false; count],
             at_end: vec![false; count],
             blocked: vec![None; count],
+            said: false,
             hold: Instant::now(),
             heard: Instant::now(),
         };
@@ -84,7 +87,7 @@ where
             if self.look(&course, quiet).is_some_and(|open| self.rule.due(&open)) {
                 self.commit_open(&mut course, false)?;
             }
-            self.look_at_blocked(&course)?;
+            self.look_at_blocked(&mut course)?;
             self.look_at_silence(&mut course)?;
         }
     }
@@ -221,21 +224,24 @@ where
     }
 
     /// Says which open source transactions hold the lane up, and gives up after the plan's patience.
-    fn look_at_blocked(&self, course: &Course) -> Result<(), Halt> {
+    fn look_at_blocked(&self, course: &mut Course) -> Result<(), Halt> {
         let mut held: Vec<(Instant, String)> = course
             .blocked
             .iter()
             .enumerate()
             .filter_map(|(n, since)| {
+                let since = (*since)?;
                 let at = &self.pairs[n].source;
                 let fence = self.fence_of(at)?;
                 let position = self.positions[n];
-                Some(((*since)?, format!("{at} (last stable offset {position}, fence {fence})")))
+                Some((since, format!("{at} (last stable offset {position}, fence {fence})")))
             })
             .collect();
         held.sort();
         let Some((since, _)) = held.first() else {
-            self.shared.board.go_on(&self.who);
+            if std::mem::take(&mut course.said) {
+                self.shared.board.go_on(&self.who);
+            }
             return Ok(());
         };
         let waited = since.elapsed();
@@ -243,6 +249,7 @@ where
         let names = names.join(", ");
         if waited < self.shared.plan.run.open_transaction_wait {
             self.say(format!("open transactions on source {names}"));
+            course.said = true;
             return Ok(());
         }
         let topic =
