@@ -76,6 +76,7 @@ where
             self.still_ours()?;
             if self.stop.wish() == Wish::Finish {
                 self.conclude(course)?;
+                self.await_visible()?;
                 return Ok(LaneEnd::Released);
             }
             if !self.shared.tail && course.reached.iter().all(|reached| *reached) {
@@ -345,12 +346,11 @@ where
                 wanted.insert(pair.target.clone(), state.target_next);
             }
         }
+        let ledger = self.shared.clusters.ledger.partition(self.number);
+        wanted.insert(ledger, self.state.next_offset);
         let until = Instant::now() + TRANSACTION_TIMEOUT;
         loop {
             let asked: Vec<TopicPartition> = wanted.keys().cloned().collect();
-            if asked.is_empty() {
-                return Ok(());
-            }
             for (at, answer) in self.shared.clusters.target_admin.offsets(&asked, At::LastStable)? {
                 let stable = answer?.offset;
                 if wanted.get(&at).is_some_and(|next| stable >= *next) {
