@@ -14,8 +14,9 @@ fn exactly(limit: usize) -> Record {
 }
 
 const FIVE_MIB: usize = 5 << 20;
-const TO_BROKER: [(&str, &str); 2] =
-    [("max.request.size", "20000000"), ("buffer.memory", "100000000")];
+/// Each record in a batch of its own, so that the limit is that of the record.
+const TO_BROKER: [(&str, &str); 3] =
+    [("max.request.size", "20000000"), ("buffer.memory", "100000000"), ("batch.size", "0")];
 
 #[test]
 fn records_as_large_as_their_topic_allows_arrive_beside_topics_with_tiny_limits_in_one_lane()
@@ -30,11 +31,11 @@ fn records_as_large_as_their_topic_allows_arrive_beside_topics_with_tiny_limits_
         over.value.as_mut().expect("a value").push(b'x');
         let refused = source().produce_with(topic, &[over], &TO_BROKER).unwrap_err().to_string();
         assert!(refused.contains("RecordTooLarge"), "{refused}");
-        source().produce_with(topic, &[text("small"), exactly(limit)], &TO_BROKER)?;
-        source().produce_with(topic, &[exactly(limit), text("small")], &TO_BROKER)?;
+        for record in [text("small"), exactly(limit), exactly(limit), text("small")] {
+            source().produce_with(topic, &[record], &TO_BROKER)?;
+        }
     }
-    let one_by_one = [("batch.size", "0")];
-    let writing = Writing { settings: &one_by_one, ..Writing::default() };
+    let writing = Writing { settings: &TO_BROKER, ..Writing::default() };
     source().produce_numbered(
         &Numbered { value_size: 40, ..Numbered::new("sizes-tiny", 1, 500) },
         &writing,
@@ -89,7 +90,8 @@ fn a_record_that_the_target_refuses_is_named_with_a_hint_and_nothing_is_lost_or_
 fn a_record_that_fits_only_compressed_arrives() -> Result<(), Error> {
     source().create_topic("zipped", 1, &[])?;
     let large = |byte: u8| text(vec![byte; 3 << 20]).key([byte]).header("h", [byte]);
-    let settings = [("compression.type", "gzip"), TO_BROKER[0], TO_BROKER[1]];
+    let [size, memory, alone] = TO_BROKER;
+    let settings = [("compression.type", "gzip"), size, memory, alone];
     let written = [text("before"), large(1), large(2), text("after"), large(3)];
     source().produce_with("zipped", &written, &settings)?;
     Migration::new("zipped", "topics.include = [\"zipped\"]").run(&[]).expect(0);
