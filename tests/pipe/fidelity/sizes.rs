@@ -31,8 +31,9 @@ fn records_as_large_as_their_topic_allows_arrive_beside_topics_with_tiny_limits_
         over.value.as_mut().expect("a value").push(b'x');
         let refused = source().produce_with(topic, &[over], &TO_BROKER).unwrap_err().to_string();
         assert!(refused.contains("RecordTooLarge"), "{refused}");
-        source().produce_with(topic, &[text("small"), exactly(limit)], &TO_BROKER)?;
-        source().produce_with(topic, &[exactly(limit), text("small")], &TO_BROKER)?;
+        for record in [text("small"), exactly(limit), exactly(limit), text("small")] {
+            source().produce_with(topic, &[record], &TO_BROKER)?;
+        }
     }
     let writing = Writing { settings: &TO_BROKER, ..Writing::default() };
     source().produce_numbered(
