@@ -158,8 +158,10 @@ fn transient(code: Code) -> bool {
             | Code::MSG_TIMED_OUT
             | Code::WAIT_COORD
             | Code::WAIT_CACHE
-            // ListOffsets: the client knows no leader yet (seen on a busy machine).
+            // The client knows no leader (ListOffsets), or lets go of a broker that the cluster does
+            // not list while it restarts: both seen when one did.
             | Code::NOENT
+            | Code::DESTROY_BROKER
             | Code::IN_PROGRESS
             | Code::PREV_IN_PROGRESS
             | Code::RETRY
@@ -203,6 +205,7 @@ mod tests {
             (Call::Ask, fault(Code::TIMED_OUT), Class::Retriable),
             (Call::Ask, fault(Code::NOT_COORDINATOR), Class::Retriable),
             (Call::Ask, fault(Code::NOENT), Class::Retriable),
+            (Call::Ask, fault(Code::DESTROY_BROKER), Class::Retriable),
             (Call::Ask, fault(Code::TOPIC_DENIED), Class::Final),
             (Call::Ask, fault(Code::UNKNOWN_TOPIC_OR_PARTITION), Class::Final),
             (Call::Fetch, fault(Code::LEADER_NOT_AVAILABLE), Class::Retriable),

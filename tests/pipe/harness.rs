@@ -225,6 +225,9 @@ impl Drop for Process {
     fn drop(&mut self) {
         drop(self.child.kill());
         drop(self.child.wait());
+        if std::thread::panicking() {
+            println!("--- stderr of a process that was running\n{}", self.heard());
+        }
     }
 }
 

@@ -27,6 +27,11 @@ const REQUEST: Duration = Duration::from_secs(10);
 /// How long retriable errors are tried again: a broker's restart and an election fit in.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// How long the client remembers who leads a partition. ListOffsets believes a remembered "no leader"
+/// without asking again (`rd_kafka_topic_partition_list_get_leaders`), and by default that is 15 minutes
+/// for a moment in which a broker restarted (seen: every answer "No leaders found" until then).
+const MEMORY: Duration = Duration::from_secs(1);
+
 /// Items per request: names, partitions. Keeps answers below the brokers' and our own limits.
 const CHUNK: usize = 2000;
 
@@ -57,7 +62,9 @@ impl Admin {
         role: Role,
         own: &[(&str, String)],
     ) -> Result<Admin, ClusterError> {
-        let client = connection.start(role, "admin", own, 0)?;
+        let mut own = own.to_vec();
+        own.push(("metadata.max.age.ms", MEMORY.as_millis().to_string()));
+        let client = connection.start(role, "admin", &own, 0)?;
         let brokers = connection.reach(&client, PATIENCE)?.brokers;
         Ok(Admin { connection: connection.clone(), client, brokers })
     }
