@@ -153,7 +153,7 @@ impl Case {
             }
         }
         let mut groups = BTreeMap::new();
-        for name in oracle.list_groups()?.into_keys().filter(|name| name.starts_with(&group)) {
+        for name in oracle.list_groups()?.into_keys().filter(|name| *name == group) {
             groups.insert(name.clone(), oracle.group_offsets(&name)?);
         }
         Ok(Holdings { topics, groups })

@@ -10,7 +10,9 @@ fn the_first_signal_commits_and_the_next_run_goes_on() -> Result<(), Error> {
     let crowd = Crowd::new("signals-first", 60_000, 16)?;
     let mut before = 0;
     for (signal, code, part) in [(Signal::SIGINT, 130, 0.1), (Signal::SIGTERM, 143, 0.3)] {
-        let running = crowd.worker("w1");
+        let mut running = crowd.worker("w1");
+        // Before it works there is nothing to commit, and a signal simply ends it.
+        running.wait_for("lanes assigned");
         crowd.await_arrival(part);
         running.signal(signal);
         let summary = running.finish().expect(code).json();

@@ -357,7 +357,7 @@ where
                     wanted.remove(&at);
                 }
             }
-            let Some((at, next)) = wanted.first_key_value() else { return Ok(()) };
+            let Some((at, next)) = wanted.first_key_value() else { break };
             self.still_ours()?;
             let what =
                 format!("the last transaction to become visible on target {at} (below {next})");
@@ -367,6 +367,11 @@ where
             self.say(what);
             std::thread::sleep(VISIBLE_EVERY);
         }
+        // The group's offsets have a marker of their own; asked for as stable ones, they wait for it.
+        let ledger = self.shared.clusters.ledger.partition(self.number);
+        let group = self.shared.plan.group();
+        self.shared.clusters.target_admin.group_offsets(&group, std::slice::from_ref(&ledger))?;
+        Ok(())
     }
 
     /// Finds out by the lane's own queries why the source refuses a position.
