@@ -106,7 +106,9 @@ fn a_one_shot_run_beside_a_tail_is_refused_and_the_tail_is_not_disturbed() -> Re
     assert_eq!(refused.error_kind(), "usage");
     assert!(refused.stdout.contains("`tail`"), "it names the worker: {}", refused.stdout);
     let after = shared::clusters().target_oracle.list_offsets(&migration.ledger())?;
-    assert_eq!(before, after, "no fence, no lane taken");
+    // The last partition is the control one: the tail itself may still be writing its plan entry there.
+    assert_eq!(before[..2], after[..2], "no lane taken");
+    assert_eq!(migration.status()["stage"], "no-fence");
     assert!(running.is_running());
     source.produce("tail-first", &[Record::in_partition(1).value("b").at(2)])?;
     await_same("tail-first");
