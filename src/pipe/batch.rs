@@ -45,8 +45,8 @@ pub struct OpenBatch {
 }
 
 /// Below this a batch is a trickle: it is committed when the source pauses. Above it the source is
-/// busy, and a pause is only the next fetch under way: committing then makes many small transactions
-/// (measured: five times the CPU for the same records).
+/// busy, and a pause is only the next fetch under way: committing then makes many small
+/// transactions.
 const TRICKLE: u64 = 256 * 1024;
 
 /// A source that brings nothing for so long has paused.

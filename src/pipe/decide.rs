@@ -102,7 +102,7 @@ pub fn late_request_limit(retry_backoff: Duration, round_trip: Duration) -> Dura
 }
 
 /// `retry.backoff.ms` for a link with this round trip: 625 ms, so that both limits are 500 ms (with 250 ms a
-/// busy target whose commits take 200 ms made every lane raise its epoch all the time, measured); more where ending a transaction
+/// busy target whose commits take 200 ms would make every lane raise its epoch after each); more where ending a transaction
 /// regularly takes that long.
 pub fn retry_backoff(round_trip: Duration) -> Duration {
     Duration::from_millis(625).max(round_trip * 4)

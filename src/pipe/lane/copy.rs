@@ -336,8 +336,8 @@ where
     }
 
     /// Waits until a `read_committed` consumer can see all that the lane has written: a commit is answered
-    /// before its markers are in every partition (seen: 16 of 50 partitions some seconds later on a
-    /// busy broker).
+    /// before its markers are in every partition (on a busy broker some
+    /// partitions follow seconds later).
     fn await_visible(&self) -> Result<(), Halt> {
         let mut wanted: BTreeMap<TopicPartition, i64> = BTreeMap::new();
         for pair in &self.pairs {
