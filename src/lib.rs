@@ -9,6 +9,7 @@
 //! - [`ledger`]: what was moved. Entries, replay, runs and offset translation. Pure, with a thin reader.
 //! - [`check`]: CAN we move it. One named check per rule.
 //! - [`pipe`]: MOVE it. Supervisor, lane, batch rule, refusals.
+//! - [`reconcile`]: PROVE it. Manifests, spill and merge, differences.
 //! - [`report`]: SAY it. Progress, status, summary.
 //! - [`digest`] and [`record`]: what a record is, and the number that stands for it.
 //! - [`error`]: which side, what, what to do next, and the exit code.
@@ -21,6 +22,7 @@ pub mod error;
 pub mod ledger;
 pub mod pipe;
 pub mod plan;
+pub mod reconcile;
 pub mod record;
 pub mod report;
 pub mod verbs;

@@ -1,0 +1,51 @@
+//! What `cleanup.policy` means for the proof.
+
+/// The topic's `cleanup.policy`, the same on both sides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Policy {
+    /// Whole sequence per key.
+    Delete,
+    /// Last record per key, where a tombstone equals an absent key.
+    Compact,
+    /// The same, and retention may have taken what is old.
+    CompactDelete,
+}
+
+impl Policy {
+    /// From the config's value: a list with commas; anything without `compact` is [`Policy::Delete`].
+    pub fn of(cleanup_policy: &str) -> Self {
+        let has = |word| cleanup_policy.split(',').any(|part| part.trim() == word);
+        match (has("compact"), has("delete")) {
+            (true, true) => Self::CompactDelete,
+            (true, false) => Self::Compact,
+            (false, _) => Self::Delete,
+        }
+    }
+
+    /// Whether only the last record of a key counts.
+    pub fn compacts(self) -> bool {
+        self != Self::Delete
+    }
+
+    /// As Kafka spells it.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Delete => "delete",
+            Self::Compact => "compact",
+            Self::CompactDelete => "compact,delete",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_policy_is_a_list_in_any_order() {
+        assert_eq!(Policy::of("delete"), Policy::Delete);
+        assert_eq!(Policy::of("delete, compact"), Policy::CompactDelete);
+        assert_eq!(Policy::of("compact"), Policy::Compact);
+        assert_eq!(Policy::of(""), Policy::Delete);
+    }
+}
