@@ -34,7 +34,7 @@ fn cpu(usage: Usage) -> Duration {
 fn main() -> Result<(), Error> {
     let records: u64 = argument("records", "2000000").parse().expect("records is a number");
     let rounds: u32 = argument("rounds", "3").parse().expect("rounds is a number");
-    let lanes = argument("lanes", "\"auto\"");
+    let lanes = argument("lanes", "auto");
     let start = |name| Cluster::builder(name).heap_mb(1024).full_jit().start();
     let (source, target) = (start("source")?, start("target")?);
     let writer = Oracle::start(&source.bootstrap())?;
@@ -57,9 +57,10 @@ fn main() -> Result<(), Error> {
         let text = format!(
             "name = \"bench-{round}\"\nsource.bootstrap = \"{}\"\ntarget.bootstrap = \"{}\"\n\
              topics.include = [\"bench\"]\ntopics.rename = [{{ from = \"bench\", to = \"{copy}\" }}]\n\
-             run.lanes = {lanes}\n",
+             run.lanes = {}\n",
             source.bootstrap(),
-            target.bootstrap()
+            target.bootstrap(),
+            if lanes == "auto" { "\"auto\"" } else { lanes.as_str() },
         );
         std::fs::write(&plan, text).map_err(|error| Error::new(error.to_string()))?;
         let before = usage();

@@ -186,6 +186,14 @@ impl Producer {
         usize::try_from(unsafe { rd::rd_kafka_outq_len(self.client().raw()) }).unwrap_or(0)
     }
 
+    /// Sends what is queued although its batch is not full.
+    pub(crate) fn hurry(&self) {
+        // Only while the call lasts, so long enough for the broker thread to wake up. It serves no
+        // delivery reports: whether everything is gone already does not matter here.
+        // SAFETY: a live client.
+        unsafe { rd::rd_kafka_flush(self.client().raw(), 1) };
+    }
+
     /// Drops everything that is queued or in flight; each record still gets its delivery report.
     pub(crate) fn purge(&self) {
         let what = rd::RD_KAFKA_PURGE_F_QUEUE | rd::RD_KAFKA_PURGE_F_INFLIGHT;
