@@ -19,5 +19,7 @@ pub use admin::{
 pub use class::{Class, ClusterError};
 pub use connect::{Connection, check_property};
 pub use membership::{HEARTBEAT_MS, MemberEvent, Membership, SESSION, Token};
-pub use reader::{First, Isolation, LogReader, ReaderTuning, SourceBatch, SourceReader};
+pub use reader::{
+    First, Isolation, LogRange, LogReader, Reached, ReaderTuning, SourceBatch, SourceReader,
+};
 pub use writer::{ControlWriter, TransactionalWriter, WriterTuning};

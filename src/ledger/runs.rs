@@ -190,6 +190,18 @@ impl Runs {
         inside.or_else(|| self.runs.get(after).map(|run| run.target))
     }
 
+    /// Source offset of the first record at or after this target offset.
+    pub fn translate_source_next(&self, target: i64) -> Option<i64> {
+        let after = self.runs.partition_point(|run| run.target <= target);
+        let inside = self.runs[..after].last().and_then(|run| {
+            let distance = target - run.target;
+            let index = (distance / run.target_step + i64::from(distance % run.target_step > 0))
+                .cast_unsigned();
+            (index < run.count).then(|| run.at(index).0)
+        });
+        inside.or_else(|| self.runs.get(after).map(|run| run.source))
+    }
+
     /// Target offset of the last record at or before this source offset.
     pub fn translate_floor(&self, source: i64) -> Option<i64> {
         let run = self.runs[..self.runs.partition_point(|run| run.source <= source)].last()?;
@@ -364,6 +376,8 @@ mod tests {
                 prop_assert_eq!(map.to_target(at), find(&|p| p.0 == at).map(|p| p.1));
                 prop_assert_eq!(map.to_source(at), find(&|p| p.1 == at).map(|p| p.0));
                 prop_assert_eq!(map.translate_next(at), find(&|p| p.0 >= at).map(|p| p.1));
+                let next = map.translate_source_next(at);
+                prop_assert_eq!(next, find(&|p| p.1 >= at).map(|p| p.0));
                 let floor = pairs.iter().rev().find(|p| p.0 <= at).map(|p| p.1);
                 prop_assert_eq!(map.translate_floor(at), floor);
             }

@@ -43,10 +43,36 @@ pub enum First<'a> {
     },
 }
 
+/// What is to be read of a partition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogRange {
+    /// The partition.
+    pub at: TopicPartition,
+    /// First offset.
+    pub from: i64,
+    /// First offset behind it.
+    pub until: i64,
+}
+
+/// How far a range was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reached {
+    /// To this position: the end of the range, or the offset after the record at which it broke off.
+    Position(i64),
+    /// To where the log no longer holds what comes next: retention or `delete-records` was faster.
+    Lost {
+        /// Position.
+        at: i64,
+        /// What the client said.
+        reason: String,
+    },
+}
+
 /// Reads logs from an offset to another.
 pub struct LogReader {
     connection: Connection,
     isolation: Isolation,
+    tuning: ReaderTuning,
     bulk: Option<Consumer>,
     tiny: Option<Consumer>,
 }
@@ -54,7 +80,19 @@ pub struct LogReader {
 impl LogReader {
     /// A reader that sees what `isolation` lets it see. Connects when it first reads.
     pub fn open(connection: &Connection, isolation: Isolation) -> Result<LogReader, ClusterError> {
-        Ok(LogReader { connection: connection.clone(), isolation, bulk: None, tiny: None })
+        let connection = connection.clone();
+        Ok(LogReader { connection, isolation, tuning: BULK, bulk: None, tiny: None })
+    }
+
+    /// The same, holding at most about `queue_bytes` of what it has fetched ahead.
+    pub fn open_within(
+        connection: &Connection,
+        isolation: Isolation,
+        queue_bytes: usize,
+    ) -> Result<LogReader, ClusterError> {
+        let fetch_bytes = BULK.fetch_bytes.min(queue_bytes / 2);
+        let tuning = ReaderTuning { queue_bytes, fetch_bytes };
+        Ok(LogReader { tuning, ..Self::open(connection, isolation)? })
     }
 
     /// Shows the visible records of `at` from offset `from` on and below `until` (a last stable
@@ -70,25 +108,57 @@ impl LogReader {
         until: i64,
         each: &mut dyn FnMut(&Record<'_>) -> ControlFlow<()>,
     ) -> Result<i64, ClusterError> {
-        if from >= until {
-            return Ok(from);
+        let range = LogRange { at: at.clone(), from, until };
+        let reached = self.read_each(&[range], &mut |_, record| each(record))?.remove(0);
+        match reached {
+            Reached::Position(position) => Ok(position),
+            Reached::Lost { reason, .. } => {
+                let what = format!("cannot read `{at}`");
+                let fault = Fault::new(Code::OFFSET_OUT_OF_RANGE, reason);
+                Err(self.connection.error(Call::Fetch, &what, &fault, None))
+            }
         }
-        let mut position = from;
-        let mut broken = false;
-        let start = [(at.clone(), from)];
-        self.scan(Size::Bulk, &start, &mut |_, seen| {
+    }
+
+    /// [`read`](LogReader::read) of many partitions at once, each of them named once: `each` is called
+    /// with the index of the range. Tells of each range how far it came.
+    pub fn read_each(
+        &mut self,
+        ranges: &[LogRange],
+        each: &mut dyn FnMut(usize, &Record<'_>) -> ControlFlow<()>,
+    ) -> Result<Vec<Reached>, ClusterError> {
+        let mut reached: Vec<Reached> =
+            ranges.iter().map(|range| Reached::Position(range.from)).collect();
+        let open: Vec<usize> =
+            (0..ranges.len()).filter(|i| ranges[*i].from < ranges[*i].until).collect();
+        let start: Vec<_> = open.iter().map(|i| (ranges[*i].at.clone(), ranges[*i].from)).collect();
+        if start.is_empty() {
+            return Ok(reached);
+        }
+        self.scan(Size::Bulk, &start, &mut |index, seen| {
+            let index = open[index];
+            let until = ranges[index].until;
+            let Reached::Position(position) = &mut reached[index] else { return true };
             match seen {
                 Seen::Record(record) if record.offset < until => {
-                    position = record.offset + 1;
-                    broken = each(record).is_break();
+                    *position = record.offset + 1;
+                    each(index, record).is_break() || *position >= until
                 }
-                Seen::Record(_) => position = until,
-                Seen::End(end) => position = position.max(end),
-                Seen::Lost(reason) => return Err(reason),
+                Seen::Record(_) => {
+                    *position = until;
+                    true
+                }
+                Seen::End(end) => {
+                    *position = (*position).max(end.min(until));
+                    *position >= until
+                }
+                Seen::Lost(reason) => {
+                    reached[index] = Reached::Lost { at: *position, reason };
+                    true
+                }
             }
-            Ok(broken || position >= until)
         })?;
-        Ok(if broken { position } else { position.min(until) })
+        Ok(reached)
     }
 
     /// What is at or after each of these offsets, many partitions at once with small fetches.
@@ -107,19 +177,18 @@ impl LogReader {
                     Seen::Lost(reason) => First::Lost { reason },
                 };
                 each(round[index], first);
-                Ok(true)
+                true
             })?;
         }
         Ok(())
     }
 
-    /// Reads partitions from their offsets until `see` has said of each that it is done. An `Err`
-    /// of `see` is the reason why the partition cannot be read.
+    /// Reads partitions from their offsets until `see` has said of each that it is done.
     fn scan(
         &mut self,
         size: Size,
         start: &[(TopicPartition, i64)],
-        see: &mut dyn FnMut(usize, Seen<'_>) -> Result<bool, String>,
+        see: &mut dyn FnMut(usize, Seen<'_>) -> bool,
     ) -> Result<(), ClusterError> {
         self.try_scan(size, start, see).inspect_err(|_| {
             // Half-way through: the next scan begins with a client that holds nothing.
@@ -134,7 +203,7 @@ impl LogReader {
         &mut self,
         size: Size,
         start: &[(TopicPartition, i64)],
-        see: &mut dyn FnMut(usize, Seen<'_>) -> Result<bool, String>,
+        see: &mut dyn FnMut(usize, Seen<'_>) -> bool,
     ) -> Result<(), ClusterError> {
         let connection = self.connection.clone();
         let what = match start {
@@ -186,7 +255,7 @@ impl LogReader {
 
     fn consumer(&mut self, size: Size) -> Result<&mut Consumer, ClusterError> {
         let (place, tuning, ahead) = match size {
-            Size::Bulk => (&mut self.bulk, BULK, 1_000_000),
+            Size::Bulk => (&mut self.bulk, self.tuning, 1_000_000),
             Size::Tiny => (&mut self.tiny, TINY, 1),
         };
         if place.is_none() {
@@ -259,7 +328,7 @@ impl Scan {
     fn take(
         &mut self,
         fetched: Fetched,
-        see: &mut dyn FnMut(usize, Seen<'_>) -> Result<bool, String>,
+        see: &mut dyn FnMut(usize, Seen<'_>) -> bool,
     ) -> Result<(), Fault> {
         let (topic, partition) = match &fetched {
             Fetched::Records(_, partition, messages) => (messages.topic().to_owned(), *partition),
@@ -275,27 +344,22 @@ impl Scan {
         if self.done[index] {
             return Ok(());
         }
-        let gone = |reason| Fault::new(Code::OFFSET_OUT_OF_RANGE, reason);
         let done = match fetched {
             Fetched::Records(_, _, messages) => {
-                let mut outcome = Ok(false);
+                let mut done = false;
                 let _stopped = messages.visit(&mut |_, record| {
                     if record.offset >= self.from[index] {
-                        outcome = see(index, Seen::Record(record));
+                        done = see(index, Seen::Record(record));
                     }
-                    match outcome {
-                        Ok(false) => ControlFlow::Continue(()),
-                        _ => ControlFlow::Break(()),
-                    }
+                    if done { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
                 });
-                outcome.map_err(gone)?
+                done
             }
             Fetched::Notice(notice) if notice.code == Code::PARTITION_EOF => {
-                notice.offset >= self.from[index]
-                    && see(index, Seen::End(notice.offset)).map_err(gone)?
+                notice.offset >= self.from[index] && see(index, Seen::End(notice.offset))
             }
             Fetched::Notice(notice) if position_is_gone(notice.code) => {
-                see(index, Seen::Lost(notice.text)).map_err(gone)?
+                see(index, Seen::Lost(notice.text))
             }
             Fetched::Notice(notice) => {
                 let fault = Fault::new(notice.code, notice.text);

@@ -3,7 +3,7 @@
 mod log;
 mod source;
 
-pub use log::{First, LogReader};
+pub use log::{First, LogRange, LogReader, Reached};
 pub use source::{SourceBatch, SourceReader};
 
 use super::class::ClusterError;
