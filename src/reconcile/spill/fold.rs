@@ -1,6 +1,8 @@
 //! The table that folds records into one manifest per key.
 
 use std::cmp::Ordering;
+use std::hint::black_box;
+use std::ops::Range;
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -254,6 +256,18 @@ impl Table for FoldTable {
 
     fn at(&self, chunk: usize, row: usize) -> Option<KeyAt<'_>> {
         self.rows.chunks()[chunk].get(row).map(|row| row.at(&self.keys))
+    }
+
+    fn warm(&self, chunk: usize, rows: Range<usize>) {
+        let mut touched = 0;
+        for row in self.rows.chunks()[chunk].iter().take(rows.end).skip(rows.start) {
+            touched ^= row.at(&self.keys).key.and_then(|key| key.first()).copied().unwrap_or(0);
+            if row.shape == Shape::Many {
+                let manifest = self.many.get(row.word as usize);
+                touched ^= (manifest.sum ^ u128::from(manifest.beyond)) as u8;
+            }
+        }
+        black_box(touched);
     }
 
     fn payload(&self, chunk: usize, row: usize) -> Manifest {

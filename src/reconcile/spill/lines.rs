@@ -1,5 +1,8 @@
 //! The table that keeps every line.
 
+use std::hint::black_box;
+use std::ops::Range;
+
 use super::arena::Arena;
 use super::chunks::Chunks;
 use super::stored::Stored;
@@ -118,6 +121,15 @@ impl Table for LineTable {
 
     fn at(&self, chunk: usize, row: usize) -> Option<KeyAt<'_>> {
         self.rows.chunks()[chunk].get(row).map(|row| row.at(&self.bytes))
+    }
+
+    fn warm(&self, chunk: usize, rows: Range<usize>) {
+        let mut touched = 0;
+        for row in self.rows.chunks()[chunk].iter().take(rows.end).skip(rows.start) {
+            touched ^= row.at(&self.bytes).key.and_then(|key| key.first()).copied().unwrap_or(0);
+            touched ^= self.bytes.get(row.start, 1)[0];
+        }
+        black_box(touched);
     }
 
     fn payload(&self, chunk: usize, row: usize) -> Line {

@@ -10,12 +10,12 @@
 //! without an error: a run file ends with the number of its entries and a checksum. A reader of
 //! [`Merged`] knows that everything was whole only when it has read to the end.
 //!
-//! - Words: [`stored`] and [`varint`] (bytes of an entry), [`current`] (a key that is looked at), [`error`].
-//! - Memory: [`arena`] and [`chunks`] (grow without copying), [`table`], [`fold`] and [`lines`] (the two
-//!   tables), [`spilling`] (what both do when they are full), [`collector`], [`sorter`].
-//! - Disk: [`dir`](self::dir) (the folder), [`write`](self::write) and [`read`] (one run file).
-//! - Order: [`contest`] (which of many is next), [`runs`], [`merge`](self::merge), [`levels`] (too many
-//!   files at once), [`join`](self::join).
+//! - Words: `stored` and `varint` (bytes of an entry), `current` (a key that is looked at), `error`.
+//! - Memory: `arena` and `chunks` (grow without copying), `table`, `fold` and `lines` (the two
+//!   tables), `spilling` (what both do when they are full), `collector`, `sorter`.
+//! - Disk: `dir` (the folder), `write` and `read` (one run file).
+//! - Order: `contest` (which of many is next), `runs`, `merge`, `levels` (too many
+//!   files at once), `join`.
 
 mod arena;
 mod chunks;

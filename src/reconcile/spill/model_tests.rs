@@ -186,8 +186,9 @@ fn tiny_budgets_make_many_runs_and_several_levels() {
     let once = dir.written();
     assert!(once <= u64::from(records) * (16 + 1 + 4 + 6) + runs as u64 * 16, "{once} bytes");
     let limits = Limits { bytes: 1 << 20, files: 8 };
-    let sets = vec![collector.finish().expect("finished")];
-    let mut merged = merge(sets, &dir, limits).expect("merged");
+    let finished = collector.finish().expect("finished");
+    assert_eq!(finished.entries(), u64::from(records));
+    let mut merged = merge(vec![finished], &dir, limits).expect("merged");
     // With 8 files at once, 250 runs need three levels, the last of which is read, not written.
     assert!(dir.written() > once * 2);
     let mut entries = 0;
@@ -246,4 +247,78 @@ fn an_error_of_a_callback_ends_the_join_and_the_folder() {
     assert!(matches!(result, Err(SpillError::Failed { .. })));
     assert_eq!(shown, 10);
     assert_eq!(parent.path().read_dir().expect("it is there").count(), 0);
+}
+
+#[test]
+fn the_same_key_of_two_topics_is_two_groups() {
+    let parent = tempfile::tempdir().expect("a folder");
+    let dir = SpillDir::create(parent.path()).expect("a spill folder");
+    let mut collector = Collector::new(dir.clone(), 4 << 10);
+    for (topic, partition) in [(0, 1), (1, 0), (0, 0)] {
+        let digest = RecordDigest(7);
+        let seen = Seen { offset: 1, digest, tombstone: false, place: Place::Claimed };
+        collector.add(KeyAt { topic, key: None, partition }, seen).expect("added");
+    }
+    let limits = Limits::of_bytes(1 << 20);
+    let source = merge(vec![collector.finish().expect("finished")], &dir, limits).expect("merged");
+    let target = merge(Vec::new(), &dir, limits).expect("nothing");
+    let mut groups = Vec::new();
+    join::<SpillError>(
+        source,
+        target,
+        |_, _, _| Ok(()),
+        |topic, key, pairs| {
+            let partitions: Vec<i32> = pairs.iter().map(|pair| pair.partition).collect();
+            groups.push((topic, key.is_some(), partitions));
+            Ok(())
+        },
+    )
+    .expect("everything is whole");
+    assert_eq!(groups, [(0, false, vec![0, 1]), (1, false, vec![0])]);
+}
+
+/// All lines that come out, with their keys.
+fn sorted(sorter: Sorter, dir: &Arc<SpillDir>, limits: Limits) -> Vec<(Key, i64)> {
+    let mut runs = sorter.finish().expect("finished");
+    assert!(runs.bytes_in_memory() > 0);
+    runs.to_disk(dir).expect("written");
+    assert_eq!(runs.bytes_in_memory(), 0);
+    let mut merged = merge(vec![runs], dir, limits).expect("merged");
+    let mut found = Vec::new();
+    while merged.advance().expect("everything is whole") {
+        let (at, line) = merged.entry().expect("it stands at an entry");
+        found.push((at.to_owned(), line.offset));
+    }
+    found
+}
+
+#[test]
+fn thousands_of_lines_of_few_keys_keep_their_order() {
+    let parent = tempfile::tempdir().expect("a folder");
+    let dir = SpillDir::create(parent.path()).expect("a spill folder");
+    let mut sorter = Sorter::new(dir.clone(), 1 << 20);
+    let key = |offset: i64| vec![(offset * offset % 7) as u8];
+    for offset in 0..30_000 {
+        let at = KeyAt { topic: 0, key: Some(&key(offset)), partition: 0 };
+        sorter.add(at, &line(offset)).expect("added");
+    }
+    assert!(sorter.runs() > 1);
+    let found = sorted(sorter, &dir, Limits::of_bytes(1 << 20));
+    assert_eq!(found.len(), 30_000);
+    assert!(found.is_sorted());
+}
+
+#[test]
+fn keys_larger_than_every_buffer_pass() {
+    let parent = tempfile::tempdir().expect("a folder");
+    let dir = SpillDir::create(parent.path()).expect("a spill folder");
+    let mut sorter = Sorter::new(dir.clone(), 64 << 10);
+    let key = |n: i64| Some([vec![b'x'; 3 << 20], n.to_be_bytes().to_vec()].concat());
+    let expected: Vec<_> =
+        (0..5).map(|n| (Key { topic: 0, key: key(n), partition: 0 }, n)).collect();
+    for (key, n) in expected.iter().rev() {
+        sorter.add(key.at(), &line(*n)).expect("added");
+    }
+    assert_eq!(sorter.runs(), 4);
+    assert!(sorted(sorter, &dir, Limits::of_bytes(1 << 20)) == expected);
 }

@@ -20,6 +20,12 @@ pub struct Runs<T: Stored> {
 }
 
 impl<T: Stored> Runs<T> {
+    /// Entries of all runs: at least as many as come out of the merge.
+    pub fn entries(&self) -> u64 {
+        let memory = self.memory.as_ref().map_or(0, |run| run.table.len() as u64);
+        self.files.iter().map(|file| file.entries).sum::<u64>() + memory
+    }
+
     /// Bytes that the last run holds in memory.
     pub fn bytes_in_memory(&self) -> usize {
         self.memory.as_ref().map_or(0, |run| run.table.bytes())
