@@ -4,8 +4,10 @@
 //!
 //! - [`key`]: the order of everything. [`manifest`]: what one side holds of one key. [`policy`]: what counts.
 //! - [`difference`]: what a difference is. [`line`]: a record that is looked at in detail.
+//! - [`judge`]: the rules that find differences.
 
 pub mod difference;
+pub mod judge;
 pub mod key;
 pub mod line;
 pub mod manifest;
