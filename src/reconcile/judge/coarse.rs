@@ -34,13 +34,13 @@ pub fn coarse(rules: &Rules, key: Option<&[u8]>, pairs: &[PartitionPair]) -> Vec
         };
         tallies[at].note_at(Kind::Moved, Some(source_offset), Some(target_offset), None);
         tallies[at].count_moved(differing[to].partition, count);
-        tallies[at].remark(NOT_READ.into());
+        tallies[at].remark(Kind::Moved, NOT_READ.into());
     }
     for (at, pair) in differing.iter().enumerate().filter(|(at, _)| !came[*at]) {
         if tallies[at].is_empty() {
             let (kind, count) = if last_only { by_last(pair) } else { by_counts(pair) };
             note(&mut tallies[at], pair, kind, count);
-            tallies[at].remark(NOT_READ.into());
+            tallies[at].remark(kind, NOT_READ.into());
         }
     }
     let row = |(pair, tally): (&&PartitionPair, &Tally)| {

@@ -134,6 +134,9 @@ fn reordered(matched: &Matched<'_>, tally: &mut Tally, ordered: bool, witness: W
         );
         tally.note(Kind::Reordered, Some(source), Some(target), witness.wrote(target));
         tally.count(Kind::Reordered, count);
-        tally.remark("equal records of another writer in place of the copies".into());
+        tally.remark(
+            Kind::Reordered,
+            "equal records of another writer in place of the copies".into(),
+        );
     }
 }

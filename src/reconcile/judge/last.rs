@@ -126,10 +126,15 @@ fn differ(ends: &Ends<'_>, tally: &mut Tally, witness: Witness) {
             tally.note(Kind::Missing, Some(source), target, made_by);
             match why {
                 Why::Nothing => {}
-                Why::Tombstone => tally.remark("the target's last record is a tombstone".into()),
-                Why::Older(offset) => tally.remark(format!(
-                    "the target's last record is the source's older one at offset {offset}"
-                )),
+                Why::Tombstone => {
+                    tally.remark(Kind::Missing, "the target's last record is a tombstone".into())
+                }
+                Why::Older(offset) => tally.remark(
+                    Kind::Missing,
+                    format!(
+                        "the target's last record is the source's older one at offset {offset}"
+                    ),
+                ),
             }
         }
         Ends::Kept { source, target } => {
@@ -139,7 +144,7 @@ fn differ(ends: &Ends<'_>, tally: &mut Tally, witness: Witness) {
             };
             tally.note(Kind::Extra, source, Some(target), made_by);
             if source.is_some() {
-                tally.remark("the source's last record is a tombstone".into());
+                tally.remark(Kind::Extra, "the source's last record is a tombstone".into());
             }
         }
         Ends::Changed { source, target } => tally.changed(source, target, witness.wrote(target)),

@@ -21,6 +21,8 @@ mod tally;
 mod witness;
 
 #[cfg(test)]
+mod fixture;
+#[cfg(test)]
 mod oracle;
 #[cfg(test)]
 mod table;

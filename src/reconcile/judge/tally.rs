@@ -25,8 +25,8 @@ pub(super) struct Tally {
     moved: BTreeMap<i32, u64>,
     /// How many are doubles of another partition's record.
     duplicated: BTreeMap<i32, u64>,
-    /// A remark on the gravest of all.
-    remark: Option<String>,
+    /// A remark on all records of one kind.
+    remark: Option<(Kind, String)>,
 }
 
 impl Tally {
@@ -92,9 +92,9 @@ impl Tally {
         self.count(Kind::Moved, count);
     }
 
-    /// Adds a remark in brackets to the gravest thing found.
-    pub(super) fn remark(&mut self, remark: String) {
-        self.remark = Some(remark);
+    /// Adds a remark in brackets to the number of a kind.
+    pub(super) fn remark(&mut self, kind: Kind, remark: String) {
+        self.remark = Some((kind, remark));
     }
 
     /// Whether nothing was found.
@@ -143,9 +143,12 @@ impl Tally {
                 let each = |(place, n)| format!("{n} {kind} {word} partition {place}");
                 words.extend(places.iter().map(each));
             }
-        }
-        if let (Some(gravest), Some(remark)) = (words.first_mut(), &self.remark) {
-            *gravest = format!("{gravest} ({remark})");
+            if let (Some((of, remark)), Some(last)) = (&self.remark, words.last_mut())
+                && *of == kind
+                && count > 0
+            {
+                *last = format!("{last} ({remark})");
+            }
         }
         words.join(", ")
     }
