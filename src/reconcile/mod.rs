@@ -2,13 +2,24 @@
 //!
 //! Shares nothing with the copying loop but the record digest.
 //!
-//! - [`key`]: the order of everything. [`manifest`]: what one side holds of one key. [`policy`]: what counts.
-//! - [`difference`]: what a difference is. [`line`]: a record that is looked at in detail.
-//! - [`spill`]: bounded memory: sorted runs on disk, merged again.
+//! - Words: [`key`] (the order of everything), [`manifest`] (what one side holds of one key), [`policy`]
+//!   (what counts), [`line`] (a record that is looked at in detail), [`difference`], [`keying`] (how keys
+//!   are named), [`part`] (one partition of a proof), [`tally`] (its line in `partitions.csv`).
+//! - [`scope`]: which partitions and ranges, from both clusters and the ledger ([`claims`]).
+//! - [`read`]: both sides at once. [`fold`]: the first reading. [`spill`]: within bounded memory.
+//! - [`judge`]: the rules that find differences.
 
+pub mod claims;
 pub mod difference;
+pub mod fold;
+pub mod judge;
 pub mod key;
+pub mod keying;
 pub mod line;
 pub mod manifest;
+pub mod part;
 pub mod policy;
+pub mod read;
+pub mod scope;
 pub mod spill;
+pub mod tally;

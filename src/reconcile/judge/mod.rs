@@ -1,0 +1,140 @@
+//! The judge: pure rules that say whether a key's records are the same on both sides, and if not, how.
+//!
+//! - [`compare`]: first reading, from the manifests of a key: clean, superseded or suspicious.
+//! - [`classify`]: second reading, from all records of a suspicious key: the rows of `diff.csv`.
+//! - [`coarse`]: the same rows from manifests alone, for keys that memory has no room to read again.
+//!
+//! In all three, a group is one key of one source topic in all partitions of both sides. Timestamp 0
+//! is in [`same`]; the order of evidence for topics with `delete` is in [`delete`], for compacted ones
+//! in [`last`].
+
+mod across;
+mod coarse;
+mod compare;
+mod delete;
+mod last;
+mod matching;
+mod order;
+mod pairing;
+mod same;
+mod tally;
+mod witness;
+
+#[cfg(test)]
+mod fixture;
+#[cfg(test)]
+mod oracle;
+#[cfg(test)]
+mod table;
+
+pub use coarse::coarse;
+pub use compare::compare;
+pub use matching::{Leftovers, leftovers};
+
+use super::difference::Difference;
+use super::line::Line;
+use super::manifest::{Manifest, Place};
+use super::policy::Policy;
+
+/// What holds for all keys of a topic in one pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rules {
+    /// The topic's `cleanup.policy`.
+    pub policy: Policy,
+    /// Whether the ledger says which target record is the copy of which source record.
+    pub ledger: bool,
+}
+
+impl Rules {
+    /// Whether only the last record of the key counts. A compacted topic takes no record without a key;
+    /// where one is found nevertheless, nothing is compacted away and the whole sequence counts.
+    fn last_only(self, key: Option<&[u8]>) -> bool {
+        self.policy.compacts() && key.is_some()
+    }
+
+    /// Whether the order of the key's records says something. Without a ledger nothing tells in which
+    /// order records of several partitions were written, so a key that is in several has none.
+    fn order_claimed(self, key: Option<&[u8]>, partitions: usize) -> bool {
+        self.ledger || key.is_none() || partitions < 2
+    }
+}
+
+/// What both sides hold of the group in one partition, by the first reading.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PartitionPair {
+    /// Source partition; target records of another writer count to the partition of the same number.
+    pub partition: i32,
+    /// `None` where the source has no record of the key.
+    pub source: Option<Manifest>,
+    /// `None` where the target has no record of the key.
+    pub target: Option<Manifest>,
+}
+
+impl PartitionPair {
+    fn sides(&self) -> (Manifest, Manifest) {
+        (self.source.unwrap_or_default(), self.target.unwrap_or_default())
+    }
+}
+
+/// What the first reading says of a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Judged {
+    /// Nothing differs.
+    Clean,
+    /// Nothing differs where the key could be judged; in so many partitions (at least one) it has a
+    /// newer record and was not judged.
+    Superseded(u64),
+    /// Something differs, or may differ: to be read again.
+    Suspicious,
+}
+
+/// All records of the group in one partition, by the second reading; each side in offset order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartitionLines {
+    /// Source partition.
+    pub partition: i32,
+    /// What the source holds; fewer than 2^32.
+    pub source: Vec<Line>,
+    /// What the target holds; fewer than 2^32.
+    pub target: Vec<Line>,
+}
+
+impl PartitionLines {
+    fn any_counts(&self) -> bool {
+        self.source.iter().chain(&self.target).any(counts)
+    }
+
+    fn any_beyond(&self) -> bool {
+        !self.source.iter().chain(&self.target).all(counts)
+    }
+}
+
+/// Whether a record is in the range that is proved, or was put into it by another writer.
+fn counts(line: &Line) -> bool {
+    line.place != Place::Beyond
+}
+
+/// What the second reading says of a group.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Classified {
+    /// At most one row per partition, in the order of the partitions given.
+    pub differences: Vec<Difference>,
+    /// Records that are equal but for the timestamp, which the source has not or has as 0, and which
+    /// librdkafka therefore could not write.
+    pub untimed: u64,
+    /// Partitions in which a compacted key has a newer record and was not judged.
+    pub superseded: u64,
+}
+
+/// Says how the records of a group differ.
+///
+/// It never gives a row where [`compare`] says [`Judged::Clean`]. It may give none where that says
+/// [`Judged::Suspicious`]: when all that differs is timestamps that could not be written, records that
+/// were on their way to the target at the start of the pass, or superseded.
+pub fn classify(rules: &Rules, key: Option<&[u8]>, partitions: &[PartitionLines]) -> Classified {
+    if rules.last_only(key) {
+        last::classify(*rules, partitions)
+    } else {
+        delete::classify(*rules, key, partitions)
+    }
+}
