@@ -102,7 +102,8 @@ impl<'a> Fold<'a> {
 
 impl Sink for Fold<'_> {
     fn take(&mut self, part: usize, record: &Record<'_>) -> Result<()> {
-        let this = &self.parts[part];
+        let parts = self.parts;
+        let this = &parts[part];
         let offset = record.offset;
         let place = match self.side {
             Side::Source => this.source_place(offset),

@@ -9,6 +9,7 @@ use super::policy::Policy;
 use crate::cluster::{Admin, At, ClusterError, TopicConfig, TopicInfo};
 use crate::error::{Error, Result, Side};
 use crate::pipe::clusters::Clusters;
+use crate::pipe::shared::now_ms;
 use crate::plan::{Plan, TopicPartition};
 use crate::report::Board;
 
@@ -53,14 +54,13 @@ pub fn scope(plan: &Plan, clusters: &Clusters, no_ledger: bool, board: &Board) -
 
 fn with_ledger(clusters: &Clusters, topic: &TopicInfo, board: &Board) -> Result<Scope> {
     // What is visible on the target before the ledger is read is in the ledger, or foreign. Which
-    // partitions those are is known from the ledger only, so it is read twice; it is small.
+    // partitions those are only the ledger knows; its latest snapshots are enough for that.
     let partitions = u32::try_from(topic.partitions).unwrap_or(u32::MAX);
-    let first = read_ledger(&clusters.ledger, partitions, board)?;
-    let targets: Vec<TopicPartition> = first
-        .claims
-        .iter()
-        .map(|(at, claim)| TopicPartition::new(claim.state.target_topic.clone(), at.partition))
-        .collect();
+    let mut targets = Vec::new();
+    for (lane, until) in (0..partitions.saturating_sub(1)).zip(clusters.ledger.last_stable(partitions)?) {
+        let bound = clusters.ledger.lane(lane, until)?.partitions;
+        targets.extend(bound.into_iter().map(|(at, state)| TopicPartition::new(state.target_topic, at.partition)));
+    }
     let ends = offsets(&clusters.target_admin, &targets, At::LastStable)?;
     let ledger = read_ledger(&clusters.ledger, partitions, board)?;
     let pairs = ledger.claims.iter().map(|(at, claim)| {
@@ -228,7 +228,7 @@ impl Look {
             .collect();
         let sources: Vec<TopicPartition> = pairs.into_iter().map(|(source, _)| source).collect();
         let sources = existing(&clusters.source_admin, &sources)?;
-        let taken_at = crate::ledger::now_ms();
+        let taken_at = now_ms();
         let source_ends = offsets(&clusters.source_admin, &sources, At::LastStable)?;
         let targets: Vec<TopicPartition> = target_ends.keys().cloned().collect();
         Ok(Self {

@@ -2,6 +2,7 @@
 //!
 //! Stdout is data ([`out`], [`summary`]), stderr is talk ([`Screen`], [`logs`], [`progress`]).
 
+pub mod audit;
 mod bars;
 pub mod board;
 pub mod ledger_print;
