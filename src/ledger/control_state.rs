@@ -26,7 +26,7 @@ pub struct ControlState {
     pub phases: Vec<(i64, PhaseChange)>,
     /// Pauses and their ends.
     pub paused: Vec<(i64, Paused)>,
-    /// What was last proved of each partition, and by which entry.
+    /// What was last proved of each partition, and when, in milliseconds since 1970.
     pub verified: BTreeMap<TopicPartition, (i64, VerifiedPartition)>,
     /// Ledger offset to go on reading at.
     pub next_offset: i64,
@@ -119,7 +119,7 @@ impl ControlState {
         match entry {
             Entry::Fence(part) => self.fence_part(part)?,
             Entry::Done(done) => self.done(done)?,
-            Entry::Verified(verified) => self.verify(offset, verified),
+            Entry::Verified(verified) => self.verify(verified),
             Entry::Plan(change) => self.plan_changes.push((offset, change)),
             Entry::Override(over) => self.overrides.push((offset, over)),
             Entry::Refused(refused) => self.refused.push((offset, refused)),
@@ -182,9 +182,9 @@ impl ControlState {
         Ok(())
     }
 
-    fn verify(&mut self, offset: i64, verified: Verified) {
+    fn verify(&mut self, verified: Verified) {
         for partition in verified.partitions {
-            self.verified.insert(partition.at(), (offset, partition));
+            self.verified.insert(partition.at(), (verified.at, partition));
         }
     }
 }

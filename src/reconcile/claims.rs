@@ -1,6 +1,7 @@
 //! What the ledger claims: read from its beginning, so that every record ever carried has its place.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::part::Claim;
@@ -18,7 +19,7 @@ const TICK: Duration = Duration::from_millis(100);
 /// The whole ledger.
 pub struct Ledger {
     /// By source partition.
-    pub claims: BTreeMap<TopicPartition, Claim>,
+    pub claims: BTreeMap<TopicPartition, Arc<Claim>>,
     /// The control partition.
     pub control: ControlState,
     /// Number of the control partition.
@@ -48,12 +49,13 @@ pub fn read_ledger(ledger: &LedgerReader, partitions: u32, board: &Board) -> Res
         state.check_end().map_err(|error| ReadError::Damaged(error.to_string()))?;
         claims.extend(state.partitions.into_iter().map(|(at, state)| {
             let runs = runs.remove(&at).unwrap_or_default();
-            (at, Claim { state, runs })
+            (at, Arc::new(Claim { state, runs }))
         }));
     }
     let mut control = ControlState::default();
     let until = settled(ledger, control_partition, board)?;
-    ledger.entries(control_partition, 0, until, &mut |offset, entry| control.apply(offset, entry))?;
+    ledger
+        .entries(control_partition, 0, until, &mut |offset, entry| control.apply(offset, entry))?;
     Ok(Ledger { claims, control, control_partition })
 }
 
@@ -78,7 +80,8 @@ fn settled(ledger: &LedgerReader, number: u32, board: &Board) -> Result<i64> {
                 "kafka-transactions.sh --describe-producers on that partition finds its producer",
             ));
         }
-        board.wait("proof", format!("an open transaction on ledger `{}`", ledger.partition(number)));
+        board
+            .wait("proof", format!("an open transaction on ledger `{}`", ledger.partition(number)));
         std::thread::sleep(TICK);
         stable = ledger.ends(number)?.last_stable;
     }

@@ -83,12 +83,9 @@ impl<'a> Fold<'a> {
     }
 
     fn tally(&mut self, part: usize) -> &mut Tally {
-        let reach = match self.side {
-            Side::Source => &self.parts[part].source_reach,
-            Side::Target => &self.parts[part].target_reach,
-        };
+        let reach = self.parts[part].reach(self.side);
         self.tallies[part].get_or_insert_with(|| Tally {
-            gaps: Gaps::starting_at(reach.from),
+            gaps: Gaps::starting_at(reach.from.max(reach.log_start)),
             ..Tally::default()
         })
     }
@@ -125,7 +122,7 @@ impl Sink for Fold<'_> {
         let tally = self.tally(part);
         tally.take(offset, place, digest, tombstone, record.bytes());
         if target && place != Some(Place::Beyond) {
-            tally.gaps.seen(offset, shortest);
+            tally.gaps.visible(offset, shortest);
         }
         Ok(())
     }
@@ -136,7 +133,7 @@ impl Sink for Fold<'_> {
         let target = self.side == Side::Target;
         let tally = self.tally(part);
         if target {
-            tally.gaps.seen(to, shortest);
+            tally.gaps.end(to, shortest);
         }
         Ok(())
     }

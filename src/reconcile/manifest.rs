@@ -114,6 +114,24 @@ impl Manifest {
     }
 }
 
+/// What both sides hold of one key in one partition; at least one side has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PartitionPair {
+    /// Source partition; target records of another writer count to the partition of the same number.
+    pub partition: i32,
+    /// `None` where the source has no record of the key.
+    pub source: Option<Manifest>,
+    /// `None` where the target has no record of the key.
+    pub target: Option<Manifest>,
+}
+
+impl PartitionPair {
+    /// Both sides, an empty manifest where there is none.
+    pub fn sides(&self) -> (Manifest, Manifest) {
+        (self.source.unwrap_or_default(), self.target.unwrap_or_default())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

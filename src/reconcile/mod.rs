@@ -9,7 +9,11 @@
 //! - [`read`]: both sides at once. [`fold`]: the first reading. [`spill`]: within bounded memory.
 //! - [`judge`]: the rules that find differences.
 
+pub mod aborted;
+pub mod budget;
 pub mod claims;
+mod compared;
+pub mod detail;
 pub mod difference;
 pub mod fold;
 pub mod judge;
@@ -18,8 +22,13 @@ pub mod keying;
 pub mod line;
 pub mod manifest;
 pub mod part;
+pub mod pass;
 pub mod policy;
+mod proof;
 pub mod read;
+mod resume;
 pub mod scope;
 pub mod spill;
+pub mod suspects;
 pub mod tally;
+pub mod verified;

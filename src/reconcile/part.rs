@@ -1,7 +1,10 @@
 //! One partition of a proof: what is read of it on both sides, and what each record is to the proof.
 
+use std::sync::Arc;
+
 use super::manifest::Place;
 use super::policy::Policy;
+use crate::error::Side;
 use crate::ledger::{PartitionState, Runs};
 use crate::plan::TopicPartition;
 
@@ -43,7 +46,7 @@ pub struct Part {
     /// What is read of the target.
     pub target_reach: Reach,
     /// What the ledger says, if there is one.
-    pub ledger: Option<Claim>,
+    pub ledger: Option<Arc<Claim>>,
     /// Source and target offset up to which an earlier pass has proved it: this one goes on from there.
     pub proved_before: Option<(i64, i64)>,
 }
@@ -58,12 +61,30 @@ pub struct Claim {
 }
 
 impl Part {
+    /// The partition on one side.
+    pub fn at(&self, side: Side) -> &TopicPartition {
+        match side {
+            Side::Source => &self.source,
+            Side::Target => &self.target,
+        }
+    }
+
+    /// What is read of one side.
+    pub fn reach(&self, side: Side) -> &Reach {
+        match side {
+            Side::Source => &self.source_reach,
+            Side::Target => &self.target_reach,
+        }
+    }
+
     /// What the record at this source offset is to the proof; `None` where it does not count, because
     /// the target no longer holds what was copied at its place.
     pub fn source_place(&self, offset: i64) -> Option<Place> {
         let reach = &self.source_reach;
-        (offset >= reach.common).then(|| {
-            if offset < reach.to { Place::Claimed } else { Place::Beyond }
+        (offset >= reach.common).then_some(if offset < reach.to {
+            Place::Claimed
+        } else {
+            Place::Beyond
         })
     }
 
@@ -96,6 +117,16 @@ impl Part {
             let first = claim.runs.translate_source_next(target_log_start);
             let common = first.unwrap_or(self.source_reach.to);
             self.source_reach.common = self.source_reach.common.max(common);
+        }
+    }
+
+    /// Leaves out what an earlier pass has proved: source offsets below `source`, target offsets below
+    /// `target`.
+    pub fn resume(&mut self, source: i64, target: i64) {
+        self.proved_before = Some((source, target));
+        for (reach, next) in [(&mut self.source_reach, source), (&mut self.target_reach, target)] {
+            reach.from = next;
+            reach.common = reach.common.max(next);
         }
     }
 
@@ -147,7 +178,7 @@ mod tests {
             timestamps_kept: true,
             source_reach: reach(10),
             target_reach: reach(25),
-            ledger: Some(Claim { state: state(), runs }),
+            ledger: Some(Arc::new(Claim { state: state(), runs })),
             proved_before: None,
         }
     }

@@ -150,7 +150,10 @@ fn read_job(
         let position = match reached {
             Reached::Position(position) => position,
             Reached::Lost { at, reason } => {
-                tracing::warn!("{side} `{}` lost offset {at} while it was read: {reason}", task.range.at);
+                tracing::warn!(
+                    "{side} `{}` lost offset {at} while it was read: {reason}",
+                    task.range.at
+                );
                 lost.push((task.part, at));
                 at
             }
@@ -192,12 +195,13 @@ mod tests {
 
     #[test]
     fn large_partitions_are_read_alone_and_first_and_small_ones_together() {
-        let task = |part: usize, span| Task {
+        let task = |part: usize, span: i64| Task {
             part,
             range: LogRange { at: TopicPartition::new("t", 0), from: 5, until: 5 + span },
             shown: TopicPartition::new("t", 0),
         };
-        let tasks = vec![task(0, 10), task(1, 1_000_000), task(2, 150_000), task(3, 60_000), task(4, 0)];
+        let tasks =
+            vec![task(0, 10), task(1, 1_000_000), task(2, 150_000), task(3, 60_000), task(4, 0)];
         let parts: Vec<Vec<usize>> =
             jobs(tasks).iter().map(|job| job.iter().map(|task| task.part).collect()).collect();
         assert_eq!(parts, [vec![1], vec![2], vec![3, 0, 4]]);

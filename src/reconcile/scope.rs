@@ -40,6 +40,31 @@ pub struct Scope {
     pub taken_at: i64,
 }
 
+impl Scope {
+    /// The id of a part's topic on one side, where its brokers have ids.
+    pub fn topic_id(&self, side: Side, part: &Part) -> Option<String> {
+        self.topics[part.topic as usize].id(side).map(str::to_owned)
+    }
+}
+
+impl Topic {
+    /// Its name on one side.
+    pub fn name(&self, side: Side) -> &str {
+        match side {
+            Side::Source => &self.source,
+            Side::Target => &self.target,
+        }
+    }
+
+    /// Its id on one side.
+    pub fn id(&self, side: Side) -> Option<&str> {
+        match side {
+            Side::Source => self.source_id.as_deref(),
+            Side::Target => self.target_id.as_deref(),
+        }
+    }
+}
+
 type Offsets = BTreeMap<TopicPartition, i64>;
 
 /// Looks at both clusters. Writes nothing.
@@ -57,9 +82,15 @@ fn with_ledger(clusters: &Clusters, topic: &TopicInfo, board: &Board) -> Result<
     // partitions those are only the ledger knows; its latest snapshots are enough for that.
     let partitions = u32::try_from(topic.partitions).unwrap_or(u32::MAX);
     let mut targets = Vec::new();
-    for (lane, until) in (0..partitions.saturating_sub(1)).zip(clusters.ledger.last_stable(partitions)?) {
+    for (lane, until) in
+        (0..partitions.saturating_sub(1)).zip(clusters.ledger.last_stable(partitions)?)
+    {
         let bound = clusters.ledger.lane(lane, until)?.partitions;
-        targets.extend(bound.into_iter().map(|(at, state)| TopicPartition::new(state.target_topic, at.partition)));
+        targets.extend(
+            bound
+                .into_iter()
+                .map(|(at, state)| TopicPartition::new(state.target_topic, at.partition)),
+        );
     }
     let ends = offsets(&clusters.target_admin, &targets, At::LastStable)?;
     let ledger = read_ledger(&clusters.ledger, partitions, board)?;
@@ -80,8 +111,9 @@ fn with_ledger(clusters: &Clusters, topic: &TopicInfo, board: &Board) -> Result<
                 "source `{source}` ends at offset {source_end}, but the ledger has copied it up to {}",
                 state.next
             );
-            return Err(Error::refused("source-not-same-log", what)
-                .hint("the source has lost records; `--no-ledger` compares what both sides hold now"));
+            return Err(Error::refused("source-not-same-log", what).hint(
+                "the source has lost records; `--no-ledger` compares what both sides hold now",
+            ));
         }
         let policy = looked.policy(source, &target);
         // A newer record of a key says that an older one may be gone.
@@ -107,7 +139,7 @@ fn with_ledger(clusters: &Clusters, topic: &TopicInfo, board: &Board) -> Result<
             },
             source: source.clone(),
             target,
-            ledger: Some(claim.clone()),
+            ledger: Some(Arc::clone(claim)),
             proved_before: None,
         };
         let starts = looked.log_starts(&part);
@@ -165,6 +197,33 @@ fn without_ledger(plan: &Plan, clusters: &Clusters) -> Result<Scope> {
         });
     }
     Ok(looked.scope(parts, None, selection.warnings))
+}
+
+/// Refuses where a topic is not the one any more that the proof began with.
+pub fn still_the_same(clusters: &Clusters, topics: &[Topic]) -> Result<()> {
+    for (side, admin) in
+        [(Side::Source, &clusters.source_admin), (Side::Target, &clusters.target_admin)]
+    {
+        let names: BTreeSet<&str> = topics.iter().map(|topic| topic.name(side)).collect();
+        let now = admin.describe(&names.into_iter().collect::<Vec<_>>())?;
+        for topic in topics {
+            let id =
+                now.get(topic.name(side)).and_then(Option::as_ref).and_then(|t| t.id.as_deref());
+            if let (Some(then), now) = (topic.id(side), id)
+                && now != Some(then)
+            {
+                return Err(created_anew(side, topic.name(side), then, now.unwrap_or("none")));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn created_anew(side: Side, topic: &str, then: &str, now: &str) -> Error {
+    let what =
+        format!("{side} `{topic}` is not the topic that was copied: its id is {now}, not {then}");
+    Error::refused("topic-created-anew", what)
+        .hint("`--no-ledger` compares what both sides hold now, whoever copied it")
 }
 
 /// Offsets of partitions that must all be there.
@@ -249,38 +308,30 @@ impl Look {
     }
 
     fn same_topic(&self, side: Side, at: &TopicPartition, bound: Option<&str>) -> Result<()> {
-        let topic = self.topics.iter().find(|topic| match side {
-            Side::Source => topic.source == at.topic,
-            Side::Target => topic.target == at.topic,
-        });
-        let now = topic.and_then(|topic| match side {
-            Side::Source => topic.source_id.as_deref(),
-            Side::Target => topic.target_id.as_deref(),
-        });
-        match (bound, now) {
+        let now = self.topics.iter().find(|topic| *topic.name(side) == *at.topic);
+        match (bound, now.and_then(|topic| topic.id(side))) {
             (Some(bound), Some(now)) if bound != now => {
-                let what = format!(
-                    "{side} `{}` is not the topic that was copied: its id is {now}, the ledger has {bound}",
-                    at.topic
-                );
-                Err(Error::refused("topic-created-anew", what)
-                    .hint("`--no-ledger` compares what both sides hold now, whoever copied it"))
+                Err(created_anew(side, &at.topic, bound, now))
             }
             _ => Ok(()),
         }
     }
 
-    fn config<'a>(configs: &'a BTreeMap<String, Vec<TopicConfig>>, topic: &str, name: &str) -> Option<&'a str> {
+    fn config<'a>(
+        configs: &'a BTreeMap<String, Vec<TopicConfig>>,
+        topic: &str,
+        name: &str,
+    ) -> Option<&'a str> {
         configs.get(topic)?.iter().find(|config| config.name == name)?.value.as_deref()
     }
 
     /// The policies are equal where onceover has copied; of another tool's copy the one that claims less.
     fn policy(&self, source: &TopicPartition, target: &TopicPartition) -> Policy {
-        let of = |configs, topic| Policy::of(Self::config(configs, topic, "cleanup.policy").unwrap_or(""));
-        let policies = [
-            of(&self.source_configs, &source.topic),
-            of(&self.target_configs, &target.topic),
-        ];
+        let of = |configs, topic| {
+            Policy::of(Self::config(configs, topic, "cleanup.policy").unwrap_or(""))
+        };
+        let policies =
+            [of(&self.source_configs, &source.topic), of(&self.target_configs, &target.topic)];
         let compacts = policies.iter().any(|policy| policy.compacts());
         let both = policies[0] == policies[1];
         match (both, compacts) {
@@ -304,7 +355,8 @@ impl Look {
         (of(&self.source_starts, &part.source), of(&self.target_starts, &part.target))
     }
 
-    fn scope(self, parts: Vec<Part>, ledger: Option<Ledger>, left_out: Vec<String>) -> Scope {
+    fn scope(self, mut parts: Vec<Part>, ledger: Option<Ledger>, left_out: Vec<String>) -> Scope {
+        parts.sort_by(|a, b| (a.topic, a.source.partition).cmp(&(b.topic, b.source.partition)));
         Scope { topics: self.topics, parts, ledger, left_out, taken_at: self.taken_at }
     }
 }

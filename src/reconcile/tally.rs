@@ -3,9 +3,6 @@
 use crate::digest::{RecordDigest, SequenceDigest};
 use crate::reconcile::manifest::Place;
 
-/// Gaps that are kept one by one; of a log with more of them the whole is read again.
-const GAPS: usize = 10_000;
-
 /// Counts of one side of a part.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tally {
@@ -29,13 +26,16 @@ pub struct Tally {
     pub gaps: Gaps,
 }
 
-/// Stretches of offsets without a visible record: markers, aborted records, what compaction took.
+/// Offsets without a visible record (markers, aborted records, what compaction took): where they begin
+/// and end, and what is visible in between.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Gaps {
-    /// Half-open, in order.
-    pub list: Vec<(i64, i64)>,
-    /// There were more: then they are one, from the first to the last.
-    overflown: bool,
+    /// From the beginning of the first gap to the end of the last one.
+    pub range: Option<(i64, i64)>,
+    /// Visible records in that range.
+    pub inside: u64,
+    /// Visible records behind it.
+    since: u64,
     next: i64,
 }
 
@@ -45,19 +45,20 @@ impl Gaps {
         Self { next: from, ..Self::default() }
     }
 
-    /// A record is visible at `offset`, or the range ends there.
-    pub fn seen(&mut self, offset: i64, shortest: i64) {
+    /// A record is visible at `offset`. Gaps that are shorter than `shortest` do not count.
+    pub fn visible(&mut self, offset: i64, shortest: i64) {
+        self.end(offset, shortest);
+        self.since += u64::from(self.range.is_some());
+        self.next = offset + 1;
+    }
+
+    /// The range ends before `offset`.
+    pub fn end(&mut self, offset: i64, shortest: i64) {
         if offset - self.next >= shortest {
-            if self.list.len() < GAPS && !self.overflown {
-                self.list.push((self.next, offset));
-            } else {
-                let first = self.list.first().map_or(self.next, |gap| gap.0);
-                self.list.clear();
-                self.list.push((first, offset));
-                self.overflown = true;
-            }
+            let first = self.range.map_or(self.next, |range| range.0);
+            self.range = Some((first, offset));
+            self.inside += std::mem::take(&mut self.since);
         }
-        self.next = self.next.max(offset + 1);
     }
 }
 
@@ -91,24 +92,19 @@ impl Tally {
 mod tests {
     use super::*;
 
-    #[test]
-    fn gaps_are_what_no_record_was_seen_at() {
+    fn gaps(offsets: &[i64], end: i64, shortest: i64) -> (Option<(i64, i64)>, u64) {
         let mut gaps = Gaps::starting_at(5);
-        for offset in [5, 6, 8, 12, 20] {
-            gaps.seen(offset, 1);
-        }
-        assert_eq!(gaps.list, [(7, 8), (9, 12), (13, 20)]);
-        let mut longer = Gaps::starting_at(5);
-        for offset in [5, 6, 8, 12, 20] {
-            longer.seen(offset, 2);
-        }
-        assert_eq!(longer.list, [(9, 12), (13, 20)]);
+        offsets.iter().for_each(|offset| gaps.visible(*offset, shortest));
+        gaps.end(end, shortest);
+        (gaps.range, gaps.inside)
     }
 
     #[test]
-    fn too_many_gaps_become_one() {
-        let mut gaps = Gaps::starting_at(0);
-        (1..=10_100).for_each(|n| gaps.seen(2 * n, 1));
-        assert_eq!(gaps.list, [(0, 20_200)]);
+    fn gaps_are_what_no_record_was_seen_at() {
+        assert_eq!(gaps(&[5, 6, 8, 12, 20], 21, 1), (Some((7, 20)), 2));
+        assert_eq!(gaps(&[5, 6, 8, 12, 20], 21, 2), (Some((9, 20)), 1));
+        assert_eq!(gaps(&[5, 6, 8], 10, 2), (None, 0), "a marker between and one behind");
+        assert_eq!(gaps(&[8], 11, 2), (Some((5, 11)), 1), "before the first and behind the last");
+        assert_eq!(gaps(&[], 7, 2), (Some((5, 7)), 0));
     }
 }

@@ -33,7 +33,8 @@ pub use matching::{Leftovers, leftovers};
 
 use super::difference::Difference;
 use super::line::Line;
-use super::manifest::{Manifest, Place};
+pub use super::manifest::PartitionPair;
+use super::manifest::Place;
 use super::policy::Policy;
 
 /// What holds for all keys of a topic in one pass.
@@ -56,23 +57,6 @@ impl Rules {
     /// order records of several partitions were written, so a key that is in several has none.
     fn order_claimed(self, key: Option<&[u8]>, partitions: usize) -> bool {
         self.ledger || key.is_none() || partitions < 2
-    }
-}
-
-/// What both sides hold of the group in one partition, by the first reading.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PartitionPair {
-    /// Source partition; target records of another writer count to the partition of the same number.
-    pub partition: i32,
-    /// `None` where the source has no record of the key.
-    pub source: Option<Manifest>,
-    /// `None` where the target has no record of the key.
-    pub target: Option<Manifest>,
-}
-
-impl PartitionPair {
-    fn sides(&self) -> (Manifest, Manifest) {
-        (self.source.unwrap_or_default(), self.target.unwrap_or_default())
     }
 }
 

@@ -5,18 +5,7 @@ use super::error::SpillError;
 use super::merge::Merged;
 use crate::error::Side;
 use crate::reconcile::key::KeyAt;
-use crate::reconcile::manifest::Manifest;
-
-/// What both sides hold of one key in one partition; at least one side has it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PairOf {
-    /// Source partition.
-    pub partition: i32,
-    /// On the source.
-    pub source: Option<Manifest>,
-    /// On the target.
-    pub target: Option<Manifest>,
-}
+use crate::reconcile::manifest::{Manifest, PartitionPair};
 
 /// Shows every key of a topic once to `group`, with all its partitions in their order; and before that
 /// each manifest by itself to `each`, in the order of keys on each side.
@@ -28,12 +17,12 @@ pub fn join<E: From<SpillError>>(
     mut source: Merged<Manifest>,
     mut target: Merged<Manifest>,
     mut each: impl FnMut(Side, KeyAt<'_>, &Manifest) -> Result<(), E>,
-    mut group: impl FnMut(u32, Option<&[u8]>, &[PairOf]) -> Result<(), E>,
+    mut group: impl FnMut(u32, Option<&[u8]>, &[PartitionPair]) -> Result<(), E>,
 ) -> Result<(), E> {
     source.advance()?;
     target.advance()?;
     let mut current = CurrentKey::default();
-    let mut pairs: Vec<PairOf> = Vec::new();
+    let mut pairs: Vec<PartitionPair> = Vec::new();
     loop {
         let (at_source, at_target) = (source.entry(), target.entry());
         let keys = [at_source, at_target].into_iter().flatten().map(|(at, _)| at);
@@ -48,7 +37,11 @@ pub fn join<E: From<SpillError>>(
         if pairs.is_empty() {
             current.set(first);
         }
-        pairs.push(PairOf { partition: first.partition, source: at_source, target: at_target });
+        pairs.push(PartitionPair {
+            partition: first.partition,
+            source: at_source,
+            target: at_target,
+        });
         if let Some(manifest) = &at_source {
             each(Side::Source, first, manifest)?;
         }

@@ -46,7 +46,7 @@ mod model_tests;
 pub use collector::Collector;
 pub use dir::SpillDir;
 pub use error::SpillError;
-pub use join::{PairOf, join};
+pub use join::join;
 pub use levels::Limits;
 pub use merge::{Merged, merge};
 pub use runs::Runs;

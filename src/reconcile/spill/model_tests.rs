@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::{Collector, Limits, PairOf, Runs, Sorter, SpillDir, SpillError, join, merge};
+use super::{Collector, Limits, Runs, Sorter, SpillDir, SpillError, join, merge};
 use crate::digest::RecordDigest;
 use crate::error::Side;
 use crate::reconcile::key::{Key, KeyAt};
 use crate::reconcile::line::Line;
+use crate::reconcile::manifest::PartitionPair;
 use crate::reconcile::manifest::{Manifest, Place, Seen};
 
 type Manifests = BTreeMap<Key, Manifest>;
@@ -73,7 +74,7 @@ fn plain(records: &[(Key, Seen)]) -> Manifests {
     manifests
 }
 
-type Group = (u32, Option<Vec<u8>>, Vec<PairOf>);
+type Group = (u32, Option<Vec<u8>>, Vec<PartitionPair>);
 
 fn plain_groups(source: &Manifests, target: &Manifests) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
@@ -81,7 +82,7 @@ fn plain_groups(source: &Manifests, target: &Manifests) -> Vec<Group> {
     keys.sort();
     keys.dedup();
     for key in keys {
-        let pair = PairOf {
+        let pair = PartitionPair {
             partition: key.partition,
             source: source.get(key).copied(),
             target: target.get(key).copied(),

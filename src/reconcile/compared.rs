@@ -1,0 +1,138 @@
+//! What the comparison of manifests comes to: rows that are certain, and keys to be read again.
+
+use super::detail::Found;
+use super::difference::Difference;
+use super::judge::{Judged, PartitionPair, coarse, compare};
+use super::manifest::Manifest;
+use super::part::Part;
+use super::pass::{Pass, rules};
+use super::scope::Scope;
+use super::spill::{Merged, join};
+use super::suspects::Suspects;
+use crate::error::{Error, Result, Side};
+use crate::report::audit::cell::KeyForm;
+use crate::report::audit::{DiffFile, Folder, ManifestFile, Written};
+
+/// Both readings' results.
+pub(super) struct Compared {
+    /// Keys that are to be read again.
+    pub suspects: Suspects,
+    /// What is told of each key and partition.
+    pub detail: Detail,
+    /// Rows of keys that cannot be read again: there are more than memory takes.
+    pub coarse: Vec<(u32, Option<Vec<u8>>, Difference)>,
+    /// The manifests of both sides.
+    pub manifests: [Written; 2],
+}
+
+/// Differences as they are found, in the order of keys.
+pub(super) struct Detail {
+    /// `diff.csv`.
+    pub diff: DiffFile,
+    /// Keys that differ, by part.
+    pub differences: Vec<u64>,
+    /// Keys that were not judged, by part.
+    pub superseded: Vec<u64>,
+    /// Records that are equal but for a timestamp that could not be written.
+    pub untimed: u64,
+}
+
+impl Detail {
+    /// What became of a suspect.
+    pub fn take(&mut self, scope: &Scope, found: Found) -> Result<()> {
+        self.untimed += found.untimed;
+        for difference in &found.differences {
+            self.row(scope, found.topic, found.key.as_deref(), difference)?;
+        }
+        Ok(())
+    }
+
+    /// A row of `diff.csv`.
+    pub fn row(
+        &mut self,
+        scope: &Scope,
+        topic: u32,
+        key: Option<&[u8]>,
+        difference: &Difference,
+    ) -> Result<()> {
+        self.differences[part_of(&scope.parts, topic, difference.partition)] += 1;
+        self.diff.row(&scope.topics[topic as usize].source, key, difference)
+    }
+}
+
+/// Index of a part: they are sorted by topic and partition.
+pub(super) fn part_of(parts: &[Part], topic: u32, partition: i32) -> usize {
+    parts.partition_point(|part| (part.topic, part.source.partition) < (topic, partition))
+}
+
+/// Walks both sides' manifests: writes them down, and judges each key.
+pub(super) fn compare_manifests(
+    pass: &Pass<'_>,
+    scope: &Scope,
+    folder: &Folder,
+    form: KeyForm,
+    [source, target]: [Merged<Manifest>; 2],
+) -> Result<Compared> {
+    let parts = scope.parts.len();
+    let mut files = [
+        ManifestFile::create(folder, Side::Source, form)?,
+        ManifestFile::create(folder, Side::Target, form)?,
+    ];
+    let mut suspects = Suspects::new(pass.budget.suspects, parts);
+    let mut coarse_rows = Vec::new();
+    let mut detail = Detail {
+        diff: DiffFile::create(folder, form, pass.plan.diff.max_rows)?,
+        differences: vec![0; parts],
+        superseded: vec![0; parts],
+        untimed: 0,
+    };
+    join::<Error>(
+        source,
+        target,
+        |side, at, manifest| {
+            let topic = &scope.topics[at.topic as usize].source;
+            files[side as usize].row(topic, at.key, at.partition, manifest)
+        },
+        |topic, key, pairs| {
+            let rules = rules(scope, topic);
+            let index = |pair: &PartitionPair| part_of(&scope.parts, topic, pair.partition);
+            match compare(&rules, key, pairs) {
+                Judged::Clean if !half_known(&scope.parts, index, pairs) => return Ok(()),
+                Judged::Superseded(_) => {
+                    for pair in pairs {
+                        let (source, target) = pair.sides();
+                        let beyond = source.beyond > 0 || target.beyond > 0;
+                        detail.superseded[index(pair)] += u64::from(beyond);
+                    }
+                    return Ok(());
+                }
+                _ => {}
+            }
+            if !suspects.add(topic, key, pairs, index) {
+                for difference in coarse(&rules, key, pairs) {
+                    coarse_rows.push((topic, key.map(<[u8]>::to_vec), difference));
+                }
+            }
+            Ok(())
+        },
+    )?;
+    let [source, target] = files;
+    let manifests = [source.finish()?, target.finish()?];
+    Ok(Compared { suspects, detail, coarse: coarse_rows, manifests })
+}
+
+/// Whether a tombstone faces nothing in a pass that goes on behind an earlier one: an older value may
+/// lie before it on the side that lacks the tombstone, so the key is looked up from the beginning.
+fn half_known(
+    parts: &[Part],
+    index: impl Fn(&PartitionPair) -> usize,
+    pairs: &[PartitionPair],
+) -> bool {
+    pairs.iter().any(|pair| {
+        let part = &parts[index(pair)];
+        let (source, target) = pair.sides();
+        part.policy.compacts()
+            && part.proved_before.is_some()
+            && source.last.is_some() != target.last.is_some()
+    })
+}

@@ -1,0 +1,307 @@
+//! One pass of the proof: read both sides, compare, read again what differs, write the files.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::aborted::{self, Count};
+use super::budget::Budget;
+use super::compared::{Compared, compare_manifests};
+use super::detail::{Collect, judge_lines};
+use super::fold::{Digester, Fold};
+use super::judge::Rules;
+use super::keying::Keying;
+use super::manifest::Manifest;
+use super::part::Part;
+use super::proof::{Proof, finish};
+use super::read::{Reading, Task, read_both, read_side};
+use super::resume::resume;
+use super::scope::{Scope, existing, offsets, scope};
+use super::spill::{Merged, Runs, SpillDir, SpillError, Stored, merge};
+use super::suspects::Span;
+use super::tally::Tally;
+use crate::cluster::{Admin, At, Isolation, LogRange};
+use crate::error::{Error, Result, Side};
+use crate::pipe::clusters::Clusters;
+use crate::pipe::shared::now_ms;
+use crate::plan::{Keys, Plan, TopicPartition};
+use crate::report::Board;
+use crate::report::audit::cell::KeyForm;
+use crate::report::audit::{Folder, ProofSummary};
+
+/// How a pass is to go.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Folder of the files.
+    pub out: PathBuf,
+    /// Folder below which sorted runs are spilled; the files' own if left out.
+    pub spill: Option<PathBuf>,
+    /// Read everything again, whatever was proved before.
+    pub full: bool,
+    /// Compare whole logs although there is a ledger.
+    pub no_ledger: bool,
+    /// Who proves, for the ledger.
+    pub worker: String,
+}
+
+/// How often a pass begins anew when retention overtakes it.
+const ATTEMPTS: u32 = 3;
+
+/// Everything that the steps of a pass share.
+pub(super) struct Pass<'a> {
+    pub plan: &'a Plan,
+    pub clusters: &'a Clusters,
+    pub options: &'a Options,
+    pub board: &'a Board,
+    pub keying: Keying,
+    pub budget: Budget,
+    pub spill: Arc<SpillDir>,
+}
+
+/// Proves what the plan has copied, or says what differs. Leaves the auditor's files, and, where nothing
+/// differs, a `verified` entry in the ledger.
+pub fn prove(
+    plan: &Plan,
+    clusters: &Clusters,
+    options: &Options,
+    board: &Board,
+) -> Result<ProofSummary> {
+    let began = (now_ms(), Instant::now());
+    let folder = Folder::open(&options.out)?;
+    let pass = Pass {
+        plan,
+        clusters,
+        options,
+        board,
+        keying: keying(plan)?,
+        budget: Budget::of(plan.reconcile.memory),
+        spill: SpillDir::create(options.spill.as_deref().unwrap_or(folder.path()))?,
+    };
+    let mut scope = scope(plan, clusters, options.no_ledger, board)?;
+    // As a compacted key may have to be looked up from the beginning of its log.
+    let whole = scope.parts.clone();
+    let mode = resume(&pass, &mut scope)?;
+    let form = if pass.keying.is_hashed() { KeyForm::Hashed } else { KeyForm::Plain };
+    let [source, target] = pass.first_reading(&mut scope.parts)?;
+    let tallies = [source.tallies, target.tallies];
+    let merged = [pass.merged(source.runs)?, pass.merged(target.runs)?];
+    let mut compared = compare_manifests(&pass, &scope, &folder, form, merged)?;
+    if !compared.suspects.is_empty() {
+        pass.second_reading(&scope, whole, &mut compared)?;
+    }
+    let aborted = pass.aborted_copies(&scope.parts, &tallies[1])?;
+    finish(&pass, folder, Proof { scope, mode, tallies, aborted, began }, compared)
+}
+
+fn keying(plan: &Plan) -> Result<Keying> {
+    match (plan.reconcile.keys, &plan.reconcile.secret) {
+        (Keys::Plain, _) => Ok(Keying::Plain),
+        (Keys::Hashed, Some(secret)) => Ok(Keying::hashed(secret)),
+        (Keys::Hashed, None) => Err(Error::usage("`reconcile.keys = \"hashed\"` needs a secret")),
+    }
+}
+
+/// What the first reading of one side came to.
+struct Folded {
+    runs: Vec<Runs<Manifest>>,
+    tallies: Vec<Tally>,
+    lost: Vec<usize>,
+}
+
+impl Pass<'_> {
+    /// How records are named and digested.
+    fn digester(&self) -> Digester<'_> {
+        // With a ledger the copy is onceover's own: no header may differ.
+        let ignored = match self.options.no_ledger {
+            true => &self.plan.reconcile.ignore_headers[..],
+            false => &[],
+        };
+        Digester::new(&self.keying, ignored)
+    }
+
+    fn reading(&self, side: Side, isolation: Isolation) -> Reading<'_> {
+        let connection = match side {
+            Side::Source => &self.clusters.source,
+            Side::Target => &self.clusters.target,
+        };
+        Reading { connection, isolation, queue_bytes: self.budget.queue, board: Some(self.board) }
+    }
+
+    /// Reads everything once. Where retention is faster, it begins anew behind it.
+    fn first_reading(&self, parts: &mut [Part]) -> Result<[Folded; 2]> {
+        for _ in 0..ATTEMPTS {
+            let folded = self.fold(parts)?;
+            let lost: Vec<usize> = folded.iter().flat_map(|side| side.lost.clone()).collect();
+            if lost.is_empty() {
+                return Ok(folded);
+            }
+            tracing::warn!("retention has overtaken the reading; it begins anew");
+            self.refresh_log_starts(parts)?;
+        }
+        Err(overtaken())
+    }
+
+    fn fold(&self, parts: &[Part]) -> Result<[Folded; 2]> {
+        let tasks = [Side::Source, Side::Target].map(|side| {
+            let whole = |part: &Part| (part.reach(side).from, part.reach(side).until);
+            self.tasks(side, parts, |_, part| Some(whole(part)))
+        });
+        let readings =
+            [Side::Source, Side::Target].map(|side| self.reading(side, Isolation::Committed));
+        let [of_source, of_target] = tasks;
+        let make = |side| Fold::new(side, parts, self.digester(), &self.spill, self.budget.table);
+        let outcomes = read_both([(&readings[0], of_source), (&readings[1], of_target)], &make)?;
+        let mut folded = Vec::new();
+        for outcome in outcomes {
+            let mut tallies = vec![None; parts.len()];
+            let mut runs = Vec::new();
+            for sink in outcome.sinks {
+                for (slot, tally) in tallies.iter_mut().zip(sink.tallies) {
+                    *slot = slot.take().or(tally);
+                }
+                runs.push(sink.collector.finish()?);
+            }
+            let tallies = tallies.into_iter().map(Option::unwrap_or_default).collect();
+            let lost = outcome.lost.into_iter().map(|(part, _)| part).collect();
+            folded.push(Folded { runs, tallies, lost });
+        }
+        Ok(folded.try_into().unwrap_or_else(|_| unreachable!("two sides were read")))
+    }
+
+    /// What is to be read of each part that `range` does not leave out, from its log start on.
+    fn tasks(
+        &self,
+        side: Side,
+        parts: &[Part],
+        range: impl Fn(usize, &Part) -> Option<(i64, i64)>,
+    ) -> Vec<Task> {
+        let mut tasks = Vec::new();
+        for (index, part) in parts.iter().enumerate() {
+            let Some((from, until)) = range(index, part) else { continue };
+            let from = from.max(part.reach(side).log_start);
+            if from >= until {
+                continue;
+            }
+            let at = part.at(side).clone();
+            let shown = TopicPartition::new(format!("{side} {}", at.topic), at.partition);
+            self.board.scope(&shown, from, until);
+            tasks.push(Task { part: index, range: LogRange { at, from, until }, shown });
+        }
+        tasks
+    }
+
+    fn merged<T: Stored>(&self, runs: Vec<Runs<T>>) -> Result<Merged<T>> {
+        Ok(merge(runs, &self.spill, self.budget.limits())?)
+    }
+
+    /// Asks for log starts again: what has expired meanwhile does not count on the other side either.
+    fn refresh_log_starts(&self, parts: &mut [Part]) -> Result<()> {
+        let ask = |side, admin: &Admin| -> Result<_> {
+            let all: Vec<TopicPartition> = parts.iter().map(|part| part.at(side).clone()).collect();
+            offsets(admin, &existing(admin, &all)?, At::LogStart)
+        };
+        let source = ask(Side::Source, &self.clusters.source_admin)?;
+        let target = ask(Side::Target, &self.clusters.target_admin)?;
+        for part in parts {
+            let of =
+                |starts: &BTreeMap<TopicPartition, i64>, at| starts.get(at).copied().unwrap_or(0);
+            let (on_source, on_target) = (of(&source, &part.source), of(&target, &part.target));
+            part.start_at(on_source, on_target);
+        }
+        Ok(())
+    }
+
+    /// Reads suspects again, on both sides, and lets the judge decide.
+    fn second_reading(
+        &self,
+        scope: &Scope,
+        whole: Vec<Part>,
+        compared: &mut Compared,
+    ) -> Result<()> {
+        self.board.wait("proof", format!("{} keys to be read again", compared.suspects.len()));
+        // Compacted keys are looked up from the beginning of their logs, whatever was proved before.
+        let mut parts: Vec<Part> = scope
+            .parts
+            .iter()
+            .zip(whole)
+            .map(|(part, whole)| if part.policy.compacts() { whole } else { part.clone() })
+            .collect();
+        self.refresh_log_starts(&mut parts)?;
+        let ends = self.ends_now(&parts)?;
+        let suspects = &compared.suspects;
+        let tasks = [Side::Source, Side::Target].map(|side| {
+            self.tasks(side, &parts, |index, part| {
+                let span = suspects.spans(index)?[side as usize];
+                let end = ends[side as usize].get(part.at(side)).copied();
+                Some(again(part, side, span, end))
+            })
+        });
+        let readings =
+            [Side::Source, Side::Target].map(|side| self.reading(side, Isolation::Committed));
+        let [of_source, of_target] = tasks;
+        let make = |side| {
+            Collect::new(side, &parts, suspects, self.digester(), &self.spill, self.budget.table)
+        };
+        let outcomes = read_both([(&readings[0], of_source), (&readings[1], of_target)], &make)?;
+        self.board.go_on("proof");
+        let mut merged = Vec::new();
+        for outcome in outcomes {
+            if !outcome.lost.is_empty() {
+                return Err(overtaken());
+            }
+            let runs: Result<_, SpillError> =
+                outcome.sinks.into_iter().map(|sink| sink.sorter.finish()).collect();
+            merged.push(self.merged(runs?)?);
+        }
+        let [source, target] =
+            merged.try_into().unwrap_or_else(|_| unreachable!("two sides were read"));
+        judge_lines(source, target, self.budget.lines, &|topic| rules(scope, topic), &mut |found| {
+            compared.detail.take(scope, found)
+        })
+    }
+
+    /// Where logs end now, by side: an earlier end would call records missing that have just arrived.
+    fn ends_now(&self, parts: &[Part]) -> Result<[BTreeMap<TopicPartition, i64>; 2]> {
+        let ask = |side, admin: &Admin| -> Result<_> {
+            let all: Vec<TopicPartition> = parts.iter().map(|part| part.at(side).clone()).collect();
+            offsets(admin, &existing(admin, &all)?, At::LastStable)
+        };
+        Ok([
+            ask(Side::Source, &self.clusters.source_admin)?,
+            ask(Side::Target, &self.clusters.target_admin)?,
+        ])
+    }
+
+    fn aborted_copies(&self, parts: &[Part], tallies: &[Tally]) -> Result<Vec<u64>> {
+        let reading = self.reading(Side::Target, Isolation::Uncommitted);
+        let tasks = aborted::tasks(parts, tallies);
+        let counted = read_side(Side::Target, &reading, tasks, &|_| Count::new(parts.len()))?;
+        Ok(aborted::aborted(&counted.sinks, tallies))
+    }
+}
+
+fn overtaken() -> Error {
+    Error::cluster(Side::Source, "retention deletes records faster than they are read")
+        .hint("raise `retention.ms` or `retention.bytes` of the topic while it is proved")
+}
+
+/// The rules for a topic's keys: its partitions have the same policy.
+pub(super) fn rules(scope: &Scope, topic: u32) -> Rules {
+    let first = scope.parts.partition_point(|part| part.topic < topic);
+    Rules { policy: scope.parts[first].policy, ledger: scope.ledger.is_some() }
+}
+
+/// What is read again of a part: where its suspects lie; on a compacted topic everything up to now,
+/// because a newer record may have replaced one; without a ledger what has arrived on the target since.
+fn again(part: &Part, side: Side, span: Span, end: Option<i64>) -> (i64, i64) {
+    let reach = part.reach(side);
+    let now = end.unwrap_or(reach.until).max(reach.until);
+    if part.policy.compacts() {
+        (reach.from, now)
+    } else if side == Side::Target && part.ledger.is_none() {
+        (span.from.min(reach.to), now)
+    } else {
+        (span.from.max(reach.from), span.until.min(reach.until))
+    }
+}
