@@ -104,13 +104,10 @@ impl ManifestReader {
     /// Keeps the row's place in the order, in the buffers of the row before.
     fn remember(&mut self, row: &ManifestRow) {
         match &mut self.last {
-            Some((topic, Some(key), partition)) => {
+            Some((topic, key, partition)) => {
                 topic.clone_from(&row.topic);
+                key.clone_from(&row.key);
                 *partition = row.partition;
-                match &row.key {
-                    Some(new) => key.clone_from(new),
-                    None => self.last = Some((row.topic.clone(), None, row.partition)),
-                }
             }
             last => *last = Some((row.topic.clone(), row.key.clone(), row.partition)),
         }
@@ -287,6 +284,10 @@ mod tests {
             assert!(error.ends_with("line 3 is damaged: it stands out of order"), "{error}");
         }
         let home = tempfile::tempdir().unwrap();
+        let later = row("b", Some(b"k"), 0);
+        let back = [sorted[1].clone(), later, sorted[2].clone()];
+        let error = first_error(&write(home.path(), Side::Source, &back));
+        assert!(error.ends_with("line 4 is damaged: it stands out of order"), "{error}");
         let path = write(home.path(), Side::Source, &sorted);
         assert_eq!(ManifestReader::open(path).unwrap().map(Result::unwrap).count(), 4);
     }
