@@ -25,11 +25,14 @@ Examples:
   onceover init --source old:9092 --target new:9092 --out orders.toml
   onceover run orders.toml
   onceover status orders.toml
+  onceover reconcile orders.toml
 ";
 
 const EXIT_CODES: &str = "\
 Exit codes:
-  0         done; or a tail that was stopped by SIGINT or SIGTERM after a clean commit
+  0         done, and proved where the verb proves; or a tail that was stopped by SIGINT or SIGTERM
+            after a clean commit
+  1         the proof found a difference
   2         the command line or the plan is wrong
   3         the source cluster failed or did not answer
   4         the target cluster failed or did not answer
@@ -64,6 +67,17 @@ Start it on more machines with the same plan, and the workers share the lanes.
 
 The first Ctrl-C or SIGTERM commits, hands the lanes over and ends; the second aborts the open \
 transaction and leaves. After a crash the same command goes on where the last commit was.";
+
+const RECONCILE_EXAMPLES: &str = "\
+Examples:
+  onceover reconcile orders.toml                        prove what came since the last proof
+  onceover reconcile orders.toml --full --out proof-2   prove everything again
+  onceover reconcile orders.toml --no-ledger            audit a copy that another tool made
+  onceover reconcile orders.toml --json | jq .result
+
+It reads both clusters and writes partitions.csv, diff.csv, both manifests, summary.json and SHA256SUMS. \
+Neither cluster is changed; where nothing differs, the ledger on the target gets an entry that says how \
+far each partition is proved.";
 
 const STATUS_EXAMPLES: &str = "\
 Examples:
@@ -102,6 +116,8 @@ pub enum Verb {
     Init(InitArgs),
     /// Copy a plan's topics to the target, exactly once
     Run(RunArgs),
+    /// Prove that both sides hold the same, and write down what differs
+    Reconcile(ReconcileArgs),
     /// Show where a plan stands: positions, fence, lag, workers
     Status(StatusArgs),
 }
@@ -179,10 +195,43 @@ pub struct RunArgs {
     #[arg(long)]
     pub tail: bool,
 
+    /// End with the copy; `onceover reconcile` proves it later
+    #[arg(long, conflicts_with = "tail")]
+    pub no_reconcile: bool,
+
+    /// Folder of the proof's files [default: <plan name>-proof]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+
     /// Name of this worker: one restarted under it has its lanes back at once, a second one takes them
     /// over [default: machine, host and a slot number]
     #[arg(long, value_name = "NAME", value_parser = worker_name)]
     pub worker: Option<String>,
+}
+
+/// Arguments of `reconcile`.
+#[derive(Debug, Args)]
+#[command(after_help = RECONCILE_EXAMPLES)]
+pub struct ReconcileArgs {
+    /// The plan file
+    pub plan: PathBuf,
+
+    /// Folder of the files; one that exists must be empty or hold an earlier proof, which is replaced
+    /// [default: <plan name>-proof]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+
+    /// Read everything again, also what was proved before
+    #[arg(long)]
+    pub full: bool,
+
+    /// Compare whole logs, without the ledger: what another tool has copied
+    #[arg(long)]
+    pub no_ledger: bool,
+
+    /// Folder for what does not fit into `reconcile.memory` [default: the folder of the files]
+    #[arg(long, value_name = "DIR")]
+    pub spill: Option<PathBuf>,
 }
 
 /// Arguments of `status`.
@@ -333,7 +382,7 @@ mod tests {
             Error::stopped(15, ""),
         ];
         let expected: Vec<u8> =
-            [0].into_iter().chain(errors.iter().map(Error::exit_code)).collect();
+            [0, 1].into_iter().chain(errors.iter().map(Error::exit_code)).collect();
         assert_eq!(listed, expected);
     }
 

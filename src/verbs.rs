@@ -3,12 +3,16 @@
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use crate::cli::{Cli, Common, InitArgs, RunArgs, StatusArgs, Verb};
+use crate::cli::{Cli, Common, InitArgs, ReconcileArgs, RunArgs, StatusArgs, Verb};
 use crate::error::{Error, Result};
+use crate::pipe::clusters::Clusters;
+use crate::plan::Plan;
+use crate::reconcile::{self, Options};
+use crate::report::audit::{Folder, ProofSummary};
 use crate::report::ledger_print::{json_line, text_line};
 use crate::report::out::{Reader, SCHEMA, print, print_result};
 use crate::report::{Aim, Board, ProgressMode, Reporter, Screen};
@@ -22,6 +26,7 @@ pub fn call(cli: &Cli, screen: &Screen) -> Result<u8> {
     match &cli.verb {
         Verb::Init(args) => init(args, &cli.common),
         Verb::Run(args) => run(args, &cli.common, screen),
+        Verb::Reconcile(args) => reconcile(args, &cli.common, screen),
         Verb::Status(args) if args.ledger => ledger(args, &cli.common, screen),
         Verb::Status(args) => status(args, &cli.common, screen),
     }
@@ -66,16 +71,71 @@ fn exists_already(path: &Path) -> Error {
 
 fn run(args: &RunArgs, common: &Common, screen: &Screen) -> Result<u8> {
     let plan = wired::load(&args.plan, screen)?;
+    let out = args.out.clone().unwrap_or_else(|| default_out(&plan));
+    let proves = !args.tail && !args.no_reconcile;
+    if proves {
+        // Nobody wants to copy for hours to learn that the proof has no place to go.
+        drop(Folder::open(&out)?);
+    }
     let board = Board::default();
     let mode = ProgressMode::choose(screen, common.no_progress || common.quiet);
     let aim = if args.tail { Aim::Tail } else { Aim::Fence };
-    let reporter = Reporter::start(board.clone(), mode, aim);
+    let reporter = Reporter::start(board.clone(), mode.clone(), aim);
     let done = wired::run(&plan, args, &board);
     // The bars go before anything else is said.
     reporter.finish();
-    let summary = done?;
+    let (mut summary, copied) = done?;
+    if let Some(copied) = copied.filter(|_| proves) {
+        tracing::info!("copied up to the fence; comparing both sides");
+        let options = Options {
+            out,
+            spill: None,
+            full: false,
+            no_ledger: false,
+            worker: copied.worker.clone(),
+        };
+        let proof =
+            prove(mode, |board| reconcile::prove(&plan, &copied.shared.clusters, &options, board));
+        summary.prove(proof.map_err(wired::copied_not_proved)?);
+    }
     print_result(screen, common.json, || summary.to_json(), || summary.render_text())?;
     Ok(summary.exit_code())
+}
+
+fn reconcile(args: &ReconcileArgs, common: &Common, screen: &Screen) -> Result<u8> {
+    let plan = wired::load(&args.plan, screen)?;
+    let options = Options {
+        out: args.out.clone().unwrap_or_else(|| default_out(&plan)),
+        spill: args.spill.clone(),
+        full: args.full,
+        no_ledger: args.no_ledger,
+        worker: gethostname::gethostname().to_string_lossy().into_owned(),
+    };
+    let mode = ProgressMode::choose(screen, common.no_progress || common.quiet);
+    let proof = prove(mode, |board| {
+        let clusters = Clusters::connect(&plan)?;
+        reconcile::prove(&plan, &clusters, &options, board)
+    })?;
+    print_result(screen, common.json, || proof.to_json(), || proof.render_text())?;
+    Ok(proof.exit_code())
+}
+
+fn default_out(plan: &Plan) -> PathBuf {
+    PathBuf::from(format!("{}-proof", plan.name))
+}
+
+/// Proves with bars of its own, and ends at the first signal: a proof changes nothing that would have to
+/// be brought to an end.
+fn prove(
+    mode: ProgressMode,
+    work: impl FnOnce(&Board) -> Result<ProofSummary>,
+) -> Result<ProofSummary> {
+    wired::exit_on_signal()?;
+    let board = Board::default();
+    let reporter = Reporter::start(board.clone(), mode, Aim::Proof);
+    let proof = work(&board);
+    reporter.finish();
+    proof
 }
 
 fn status(args: &StatusArgs, common: &Common, screen: &Screen) -> Result<u8> {

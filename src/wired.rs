@@ -10,6 +10,7 @@ use crate::cli::{InitArgs, RunArgs};
 use crate::cluster::{Admin, At, Connection, check_property};
 use crate::error::{Error, Result, Side};
 use crate::ledger::{ControlState, Fence, LaneState, LedgerReader};
+use crate::pipe::shared::Shared;
 use crate::pipe::{self, RunOptions, ending};
 use crate::plan::{Env, Plan, TopicPartition, template};
 use crate::report::ledger_print::Message;
@@ -27,8 +28,16 @@ pub fn load(path: &Path, screen: &Screen) -> Result<Plan> {
     Ok(plan)
 }
 
-/// Copies, telling the board; how it ended.
-pub fn run(plan: &Plan, args: &RunArgs, board: &Board) -> Result<Summary> {
+/// A copy that is to be proved by this process.
+pub struct Copied {
+    /// The run's connections.
+    pub shared: Arc<Shared>,
+    /// Who proves.
+    pub worker: String,
+}
+
+/// Copies, telling the board; how it ended, and what this process is to prove.
+pub fn run(plan: &Plan, args: &RunArgs, board: &Board) -> Result<(Summary, Option<Copied>)> {
     let options = RunOptions { tail: args.tail, worker: args.worker.clone() };
     let ran = pipe::run(plan.clone(), &options, board)?;
     let outcome = match ran.outcome {
@@ -37,10 +46,47 @@ pub fn run(plan: &Plan, args: &RunArgs, board: &Board) -> Result<Summary> {
         ending::Outcome::TailStopped => Outcome::TailStopped,
     };
     let name = |source: &str| ran.names.get(source).cloned().unwrap_or_else(|| source.to_owned());
-    let mut summary = Summary::new(&plan.name, ran.worker, outcome, &board.snapshot(), name);
+    let mut summary = Summary::new(&plan.name, &ran.worker, outcome, &board.snapshot(), name);
+    let copied = ran.outcome == ending::Outcome::Copied;
+    // One of several workers proves: the one that called the fence done.
+    let prover = ran.shared.view.done_by().filter(|_| copied);
+    let ours = prover.as_deref() == Some(&*ran.worker);
+    summary.prover = prover.filter(|_| !ours && !args.no_reconcile);
     summary.fence = ran.fence.map(|fence| FenceTime { id: fence.id.clone(), taken_at: fence.at });
     summary.warnings = ran.warnings;
-    Ok(summary)
+    let copied = ours.then_some(Copied { shared: ran.shared, worker: ran.worker });
+    Ok((summary, copied))
+}
+
+/// An error of the proof at the end of a run.
+pub fn copied_not_proved(mut error: Error) -> Error {
+    error.what = format!("everything is copied up to the fence, but not proved: {}", error.what);
+    error.hint.get_or_insert_with(|| "`onceover reconcile PLAN` proves it".to_owned());
+    error
+}
+
+/// Ends the process at the first SIGINT or SIGTERM from here on. A run has handled both until now, so
+/// the default would not.
+pub fn exit_on_signal() -> Result<()> {
+    let fault = |error| Error::fault(format!("no signal handler: {error}"));
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(fault)?;
+    let wait = move || {
+        let signalled = runtime.block_on(async {
+            use tokio::signal::unix::{SignalKind, signal};
+            let mut interrupt = signal(SignalKind::interrupt())?;
+            let mut terminate = signal(SignalKind::terminate())?;
+            Ok::<i32, std::io::Error>(tokio::select! {
+                _ = interrupt.recv() => 2,
+                _ = terminate.recv() => 15,
+            })
+        });
+        if let Ok(signal) = signalled {
+            tracing::warn!(signal, "stopped; the files of an earlier proof are as they were");
+            std::process::exit(128 + signal);
+        }
+    };
+    std::thread::Builder::new().name("signals".into()).spawn(wait).map(drop).map_err(fault)
 }
 
 fn connection(plan: &Plan, side: Side) -> Connection {

@@ -61,8 +61,9 @@ pub struct RunOptions {
 }
 
 /// What a run leaves behind for the summary.
-#[derive(Debug, Clone)]
 pub struct Ran {
+    /// The run's connections, and the ledger as it was last seen.
+    pub shared: Arc<Shared>,
     /// How it ended.
     pub outcome: Outcome,
     /// The fence; `None` for a tail.
@@ -145,6 +146,7 @@ pub fn run(plan: Plan, options: &RunOptions, board: &Board) -> Result<Ran> {
     Ok(Ran {
         outcome,
         fence: shared.view.fence(),
+        shared,
         worker: worker.name,
         names,
         warnings: looked.warnings,

@@ -66,6 +66,13 @@ impl View {
         self.seen().control.fences().nth(self.done_before).is_some_and(|(_, done)| done.is_some())
     }
 
+    /// Who called this run's fence done.
+    pub fn done_by(&self) -> Option<String> {
+        let seen = self.seen();
+        let (_, done) = seen.control.fences().nth(self.done_before)?;
+        done.map(|done| done.worker.clone())
+    }
+
     /// A refusal that another worker wrote since this one began. One of a worker that was started with
     /// another plan is that worker's own affair: it must not stop those that run well.
     pub fn refused(&self) -> Option<Refused> {

@@ -7,7 +7,9 @@
 //!   are named), [`part`] (one partition of a proof), [`tally`] (its line in `partitions.csv`).
 //! - [`scope`]: which partitions and ranges, from both clusters and the ledger ([`claims`]).
 //! - [`read`]: both sides at once. [`fold`]: the first reading. [`spill`]: within bounded memory.
-//! - [`judge`]: the rules that find differences.
+//! - [`judge`]: the rules that find differences. [`suspects`] are read again: [`detail`].
+//! - `pass`: one proof from beginning to end; `resume` and [`verified`]: behind an earlier one; `compared`
+//!   and `proof`: what it comes to. [`aborted`]: what a consumer would see that reads uncommitted.
 
 pub mod aborted;
 pub mod budget;
@@ -22,7 +24,7 @@ pub mod keying;
 pub mod line;
 pub mod manifest;
 pub mod part;
-pub mod pass;
+mod pass;
 pub mod policy;
 mod proof;
 pub mod read;
@@ -32,3 +34,5 @@ pub mod spill;
 pub mod suspects;
 pub mod tally;
 pub mod verified;
+
+pub use pass::{Options, prove};

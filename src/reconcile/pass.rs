@@ -57,6 +57,8 @@ pub(super) struct Pass<'a> {
     pub keying: Keying,
     pub budget: Budget,
     pub spill: Arc<SpillDir>,
+    /// Whether the ledger says what was copied.
+    pub by_ledger: bool,
 }
 
 /// Proves what the plan has copied, or says what differs. Leaves the auditor's files, and, where nothing
@@ -69,6 +71,7 @@ pub fn prove(
 ) -> Result<ProofSummary> {
     let began = (now_ms(), Instant::now());
     let folder = Folder::open(&options.out)?;
+    let mut scope = scope(plan, clusters, options.no_ledger, board)?;
     let pass = Pass {
         plan,
         clusters,
@@ -77,8 +80,8 @@ pub fn prove(
         keying: keying(plan)?,
         budget: Budget::of(plan.reconcile.memory),
         spill: SpillDir::create(options.spill.as_deref().unwrap_or(folder.path()))?,
+        by_ledger: scope.ledger.is_some(),
     };
-    let mut scope = scope(plan, clusters, options.no_ledger, board)?;
     // As a compacted key may have to be looked up from the beginning of its log.
     let whole = scope.parts.clone();
     let mode = resume(&pass, &mut scope)?;
@@ -112,12 +115,12 @@ struct Folded {
 impl Pass<'_> {
     /// How records are named and digested.
     fn digester(&self) -> Digester<'_> {
-        // With a ledger the copy is onceover's own: no header may differ.
-        let ignored = match self.options.no_ledger {
-            true => &self.plan.reconcile.ignore_headers[..],
-            false => &[],
-        };
-        Digester::new(&self.keying, ignored)
+        Digester::new(&self.keying, self.ignored_headers())
+    }
+
+    /// Headers that are left out on both sides. With a ledger the copy is onceover's own: none is.
+    pub(super) fn ignored_headers(&self) -> &[String] {
+        if self.by_ledger { &[] } else { &self.plan.reconcile.ignore_headers }
     }
 
     fn reading(&self, side: Side, isolation: Isolation) -> Reading<'_> {

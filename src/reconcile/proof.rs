@@ -14,7 +14,8 @@ use crate::error::{Result, Side};
 use crate::ledger::{Anchor, Entry, ProvedSide, Verified, VerifiedPartition, encode};
 use crate::pipe::shared::now_ms;
 use crate::report::audit::summary::{Mode, NotProved, Override, SideRead, TopicRead};
-use crate::report::audit::{Folder, PartitionRow, ProofSummary, Verdict, partitions};
+use crate::report::audit::{Folder, PartitionRow, ProofSummary, Verdict, partitions, summary_json};
+use crate::report::redact_json;
 
 /// Partitions named in one `verified` entry: about 100 KiB.
 const VERIFIED_TOGETHER: usize = 200;
@@ -44,10 +45,12 @@ pub(super) fn finish(
     }
     // A topic made anew while it was read would make any result worthless.
     still_the_same(pass.clusters, &proof.scope.topics)?;
-    let rows = rows(&proof, &detail);
+    let rows = rows(pass, &proof, &detail);
     let untimed = detail.untimed;
     let (diff, differences) = detail.diff.finish()?;
-    let unproved = rows.iter().filter(|row| row.verdict == Verdict::NotProved).count();
+    // Where retention has left something to compare, what it took is told, and no reason to fail.
+    let nothing_compared = rows.iter().all(|row| row.verdict == Verdict::NotProved);
+    let unproved = if nothing_compared { rows.len() as u64 } else { 0 };
     let proved: Vec<bool> = rows.iter().map(|row| row.verdict == Verdict::Equal).collect();
     let not_proved = not_proved(&proof, &rows, untimed);
     let [manifest_source, manifest_target] = manifests;
@@ -55,7 +58,10 @@ pub(super) fn finish(
     let side = |side: Side| {
         let tallies = &proof.tallies[side as usize];
         SideRead {
-            cluster_id: Some(pass.cluster_id(side).to_owned()),
+            cluster_id: Some(match side {
+                Side::Source => pass.clusters.source_id.clone(),
+                Side::Target => pass.clusters.target_id.clone(),
+            }),
             records: tallies.iter().map(|tally| tally.read).sum(),
             bytes: tallies.iter().map(|tally| tally.bytes).sum(),
         }
@@ -82,7 +88,7 @@ pub(super) fn finish(
         compared_source: compared_records(Side::Source),
         compared_target: compared_records(Side::Target),
         differences,
-        partitions_not_proved: unproved as u64,
+        partitions_not_proved: unproved,
         overrides: overrides(pass, &proof.scope),
         ignored_headers: pass.ignored_headers().to_vec(),
         not_proved,
@@ -90,13 +96,15 @@ pub(super) fn finish(
         folder: folder.path().display().to_string(),
     };
     summary.files = files.clone();
-    files.push(summary.write(&folder)?);
+    let redacted =
+        redact_json(summary.to_json(), &|text| pass.plan.redactor().redact(text).into_owned());
+    files.push(summary_json::write(&folder, &redacted)?);
     folder.publish(&files)?;
     tell_ledger(pass, &proof, &proved, &id)?;
     Ok(summary)
 }
 
-fn rows(proof: &Proof, detail: &Detail) -> Vec<PartitionRow> {
+fn rows(pass: &Pass<'_>, proof: &Proof, detail: &Detail) -> Vec<PartitionRow> {
     let [source, target] = &proof.tallies;
     let row = |(index, part): (usize, &Part)| {
         let (on_source, on_target) = (&source[index], &target[index]);
@@ -126,8 +134,10 @@ fn rows(proof: &Proof, detail: &Detail) -> Vec<PartitionRow> {
             target_tombstones: on_target.tombstones,
             source_digest: Some(on_source.digest),
             target_digest: Some(on_target.digest),
-            // The ledger's covers everything from the start on.
-            ledger_digest: state.filter(|_| part.proved_before.is_none()).map(|state| state.digest),
+            // The ledger's covers everything from the start on, and is never keyed.
+            ledger_digest: state
+                .filter(|_| part.proved_before.is_none() && !pass.keying.is_hashed())
+                .map(|state| state.digest),
             expired_source: on_target.expired,
             expired_target: on_source.expired,
             superseded: detail.superseded[index],
@@ -170,6 +180,9 @@ fn not_proved(proof: &Proof, rows: &[PartitionRow], untimed: u64) -> Vec<NotProv
     let counted = counted.into_iter().filter(|(count, _)| *count > 0);
     let mut not_proved: Vec<NotProved> =
         counted.map(|(count, what)| NotProved { count, what: what.into() }).collect();
+    let gone = rows.iter().filter(|row| row.verdict == Verdict::NotProved).count() as u64;
+    let what = "partitions of which retention has left nothing to compare".to_owned();
+    not_proved.extend((gone > 0).then_some(NotProved { count: gone, what }));
     let left_out = proof.scope.left_out.iter();
     not_proved.extend(left_out.map(|what| NotProved { count: 1, what: what.clone() }));
     not_proved

@@ -53,6 +53,9 @@ pub(super) fn resume(pass: &Pass<'_>, scope: &mut Scope) -> Result<Mode> {
     Ok(Mode::Full { reason: format!("{first}{more}") })
 }
 
+/// What stands at an offset, and its leader epoch where it is a record and the broker tells it.
+pub(super) type Stands = (AtAnchor, Option<i32>);
+
 /// All parts of one side as they are now.
 pub(super) struct SidesNow {
     /// By index of the part.
@@ -98,7 +101,7 @@ impl Pass<'_> {
         side: Side,
         parts: &[Part],
         offsets: &[Option<i64>],
-    ) -> Result<Vec<Option<(AtAnchor, Option<i32>)>>> {
+    ) -> Result<Vec<Option<Stands>>> {
         let log: &Mutex<LogReader> = match side {
             Side::Source => &self.clusters.source_log,
             Side::Target => &self.clusters.target_log,

@@ -356,7 +356,7 @@ impl Look {
     }
 
     fn scope(self, mut parts: Vec<Part>, ledger: Option<Ledger>, left_out: Vec<String>) -> Scope {
-        parts.sort_by(|a, b| (a.topic, a.source.partition).cmp(&(b.topic, b.source.partition)));
+        parts.sort_by_key(|part| (part.topic, part.source.partition));
         Scope { topics: self.topics, parts, ledger, left_out, taken_at: self.taken_at }
     }
 }

@@ -121,7 +121,8 @@ mod tests {
         assert!(suspects.add(
             0,
             Some(b"k"),
-            &[pair(0, manifest(5, 9), None), pair(2, None, manifest(1, 1))]
+            &[pair(0, manifest(5, 9), None), pair(2, None, manifest(1, 1))],
+            part_of
         ));
         assert!(suspects.add(0, None, &[pair(0, manifest(7, 30), manifest(3, 4))], part_of));
         assert!(!suspects.add(0, Some(b"no room"), &[], part_of));

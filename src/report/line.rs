@@ -17,7 +17,7 @@ pub fn status_line(before: &Snapshot, now: &Snapshot, aim: Aim) -> String {
     } else {
         let pace = total(before, now);
         match aim {
-            Aim::Fence => parts.push(share(&pace)),
+            Aim::Fence | Aim::Proof => parts.push(share(&pace, aim)),
             Aim::Tail => parts.push(format!(
                 "copied {} ({}) · {}",
                 counted(pace.records, "record"),
@@ -26,7 +26,7 @@ pub fn status_line(before: &Snapshot, now: &Snapshot, aim: Aim) -> String {
             )),
         }
         parts.push(rates(&pace));
-        if aim == Aim::Fence {
+        if aim.ends() {
             parts.push(eta(&pace));
         }
     }
@@ -94,10 +94,10 @@ pub fn rows(before: &Snapshot, now: &Snapshot, aim: Aim, room: usize) -> (Vec<Ro
 
 fn row(name: &str, pace: &Pace, aim: Aim) -> Row {
     let text = match aim {
-        Aim::Fence if pace.lag == 0 => {
+        Aim::Fence | Aim::Proof if pace.lag == 0 => {
             format!("{} · {} · done", counted(pace.records, "record"), bytes(pace.bytes))
         }
-        Aim::Fence => format!(
+        Aim::Fence | Aim::Proof => format!(
             "{:.1} % · {} · {} · {} · {}",
             percent(pace.done, pace.of),
             counted(pace.records, "record"),
@@ -116,9 +116,10 @@ fn row(name: &str, pace: &Pace, aim: Aim) -> Row {
     Row { name: name.to_owned(), done: pace.done, of: pace.of, text }
 }
 
-fn share(pace: &Pace) -> String {
+fn share(pace: &Pace, aim: Aim) -> String {
     format!(
-        "copied {} of {} offsets ({:.1} %)",
+        "{} {} of {} offsets ({:.1} %)",
+        aim.verb(),
         count(pace.done),
         count(pace.of),
         percent(pace.done, pace.of)

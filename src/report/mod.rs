@@ -22,6 +22,6 @@ mod table;
 pub use board::{Board, Snapshot, Wait};
 pub use pace::Aim;
 pub use progress::{ProgressMode, Reporter};
-pub use screen::{LogFormat, Screen};
+pub use screen::{LogFormat, Screen, redact_json};
 pub use status::Status;
 pub use summary::Summary;

@@ -13,6 +13,23 @@ pub enum Aim {
     Fence,
     /// A tail has no end: there is a lag.
     Tail,
+    /// A proof reads what there is on both sides: a share that is done, and an ETA.
+    Proof,
+}
+
+impl Aim {
+    /// Whether it has an end that is known.
+    pub(super) fn ends(self) -> bool {
+        self != Self::Tail
+    }
+
+    /// What is done to offsets.
+    pub(super) fn verb(self) -> &'static str {
+        match self {
+            Self::Fence | Self::Tail => "copied",
+            Self::Proof => "compared",
+        }
+    }
 }
 
 /// Rates are taken over this long: short enough to follow a change, longer than several commits.

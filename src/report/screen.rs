@@ -63,17 +63,9 @@ impl Screen {
         slot.as_ref().map_or_else(|| text.to_owned(), |redactor| redactor(text))
     }
 
-    /// All texts of `value` without the plan's secrets. Names of fields are ours and stay.
+    /// All texts of `value` without the plan's secrets.
     pub fn redact_json(&self, value: serde_json::Value) -> serde_json::Value {
-        use serde_json::Value;
-        match value {
-            Value::String(text) => Value::String(self.redact(&text)),
-            Value::Array(items) => items.into_iter().map(|item| self.redact_json(item)).collect(),
-            Value::Object(fields) => {
-                fields.into_iter().map(|(name, value)| (name, self.redact_json(value))).collect()
-            }
-            other => other,
-        }
+        redact_json(value, &|text| self.redact(text))
     }
 
     /// Writes a line to stderr, redacted, above the bars. A stderr that is closed is not an error:
@@ -170,6 +162,19 @@ impl<'a> MakeWriter<'a> for Screen {
 
     fn make_writer(&'a self) -> LogLine {
         LogLine { screen: self.clone(), bytes: Vec::new() }
+    }
+}
+
+/// `value` with each of its texts as `redact` makes it. Names of fields are ours and stay.
+pub fn redact_json(value: serde_json::Value, redact: &dyn Fn(&str) -> String) -> serde_json::Value {
+    use serde_json::Value;
+    match value {
+        Value::String(text) => Value::String(redact(&text)),
+        Value::Array(items) => items.into_iter().map(|item| redact_json(item, redact)).collect(),
+        Value::Object(fields) => {
+            fields.into_iter().map(|(name, value)| (name, redact_json(value, redact))).collect()
+        }
+        other => other,
     }
 }
 

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::audit::ProofSummary;
+use super::audit::summary::Outcome as Verdict;
 use super::board::Snapshot;
 use super::numbers::{byte_rate, bytes, count, counted, elapsed, rate, time};
 use super::out::SCHEMA;
@@ -13,8 +15,10 @@ use super::table::{Align, table};
 /// How a run ended, where it was not an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// Every lane of the plan has reached its fence. Until `reconcile` exists, nothing proves it.
+    /// Every lane of the plan has reached its fence; nothing was compared.
     CopiedNotProved,
+    /// Every lane of the plan has reached its fence, and both sides were compared.
+    Compared(Verdict),
     /// A one-shot run was stopped by the signal with this number, after a clean commit.
     Stopped(i32),
     /// A tail was stopped by a signal, after a clean commit.
@@ -26,6 +30,7 @@ impl Outcome {
     pub fn word(self) -> &'static str {
         match self {
             Self::CopiedNotProved => "copied-not-proved",
+            Self::Compared(verdict) => verdict.word(),
             Self::Stopped(_) => "stopped",
             Self::TailStopped => "tail-stopped",
         }
@@ -35,6 +40,7 @@ impl Outcome {
     pub fn exit_code(self) -> u8 {
         match self {
             Self::CopiedNotProved | Self::TailStopped => 0,
+            Self::Compared(verdict) => verdict.exit_code(),
             Self::Stopped(signal) => 128u8.saturating_add(u8::try_from(signal).unwrap_or(0)),
         }
     }
@@ -43,9 +49,17 @@ impl Outcome {
         match self {
             Self::CopiedNotProved => (
                 "copied, not proved",
-                "Every committed source record below the fence was committed to the target. Comparing \
-                 both sides is not built yet (`reconcile`): until it is, compare counts and samples \
-                 yourself before you depend on the copy.",
+                "Every committed source record below the fence was committed to the target. \
+                 `onceover reconcile` compares both sides.",
+            ),
+            Self::Compared(verdict) => (
+                match verdict {
+                    Verdict::Proved => "copied, and proved",
+                    Verdict::Different => "copied, but both sides differ",
+                    Verdict::NotProved => "copied, not proved",
+                },
+                "Every committed source record below the fence was committed to the target, and both \
+                 sides were read again and compared.",
             ),
             Self::Stopped(_) => (
                 "stopped before the end, not proved",
@@ -53,8 +67,8 @@ impl Outcome {
             ),
             Self::TailStopped => (
                 "tail stopped, not proved",
-                "Everything counted here is committed. The same command goes on from here. Comparing \
-                 both sides is not built yet (`reconcile`).",
+                "Everything counted here is committed. The same command goes on from here; \
+                 `onceover reconcile` compares both sides.",
             ),
         }
     }
@@ -107,6 +121,10 @@ pub struct Summary {
     pub topics: Vec<TopicSummary>,
     /// What the user should know and can act on.
     pub warnings: Vec<String>,
+    /// The worker that proves the copy, if it is another one.
+    pub prover: Option<String>,
+    /// The proof, if there is one.
+    pub proof: Option<ProofSummary>,
 }
 
 impl Summary {
@@ -150,7 +168,15 @@ impl Summary {
             transactions: last.transactions,
             topics,
             warnings: Vec::new(),
+            prover: None,
+            proof: None,
         }
+    }
+
+    /// Both sides were compared.
+    pub fn prove(&mut self, proof: ProofSummary) {
+        self.outcome = Outcome::Compared(proof.outcome());
+        self.proof = Some(proof);
     }
 
     /// The process's exit code.
@@ -188,6 +214,12 @@ impl Summary {
         }
         for warning in self.all_warnings() {
             let _ = write!(text, "\nwarning: {warning}");
+        }
+        if let Some(prover) = &self.prover {
+            let _ = write!(text, "\nWorker `{prover}` proves the copy of all workers.");
+        }
+        if let Some(proof) = &self.proof {
+            text = text.trim_end().to_owned() + "\n\n" + &proof.render_text();
         }
         text.trim_end().to_owned() + "\n"
     }
@@ -261,7 +293,7 @@ impl Summary {
         json!({
             "schema": SCHEMA,
             "result": self.outcome.word(),
-            "proved": false,
+            "proved": self.outcome == Outcome::Compared(Verdict::Proved),
             "exit": self.exit_code(),
             "plan": self.plan,
             "worker": self.worker,
@@ -287,6 +319,8 @@ impl Summary {
                 "offsets_left": topic.missing,
             })).collect::<Vec<_>>(),
             "warnings": self.all_warnings(),
+            "prover": self.prover,
+            "proof": self.proof.as_ref().map(ProofSummary::to_json),
         })
     }
 }
@@ -323,7 +357,7 @@ mod tests {
             summary(Outcome::CopiedNotProved).render_text(),
             "\
 orders-eu: copied, not proved
-Every committed source record below the fence was committed to the target. Comparing both sides is not built yet (`reconcile`): until it is, compare counts and samples yourself before you depend on the copy.
+Every committed source record below the fence was committed to the target. `onceover reconcile` compares both sides.
 
   fence         2026-03-01T02:00:00Z (f-1)
   worker        host-0 (what follows is what it moved)
@@ -377,7 +411,7 @@ warning: something else
         let json = summary(Outcome::CopiedNotProved).to_json();
         assert_eq!(
             json.to_string(),
-            r#"{"schema":1,"result":"copied-not-proved","proved":false,"exit":0,"plan":"orders-eu","worker":"host-0","fence":{"id":"f-1","taken_at":"2026-03-01T02:00:00Z","taken_at_ms":1772330400000},"elapsed_ms":5500,"records":1000899,"bytes":256090000,"records_per_second":181982,"bytes_per_second":46561818,"transactions":12,"untimed":0,"topics":[{"topic":"customers","target":"customers","partitions":1,"records":900,"bytes":90000,"untimed":0,"offsets_left":0},{"topic":"orders","target":"orders","partitions":2,"records":999999,"bytes":256000000,"untimed":0,"offsets_left":0}],"warnings":[]}"#
+            r#"{"schema":1,"result":"copied-not-proved","proved":false,"exit":0,"plan":"orders-eu","worker":"host-0","fence":{"id":"f-1","taken_at":"2026-03-01T02:00:00Z","taken_at_ms":1772330400000},"elapsed_ms":5500,"records":1000899,"bytes":256090000,"records_per_second":181982,"bytes_per_second":46561818,"transactions":12,"untimed":0,"topics":[{"topic":"customers","target":"customers","partitions":1,"records":900,"bytes":90000,"untimed":0,"offsets_left":0},{"topic":"orders","target":"orders","partitions":2,"records":999999,"bytes":256000000,"untimed":0,"offsets_left":0}],"warnings":[],"prover":null,"proof":null}"#
         );
         assert_eq!(summary(Outcome::TailStopped).to_json()["result"], "tail-stopped");
         assert_eq!(summary(Outcome::Stopped(15)).to_json()["exit"], 143);

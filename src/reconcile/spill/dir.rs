@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::error::SpillError;
 
 /// Beginning of each folder's name; 16 hexadecimal digits follow.
-const PREFIX: &str = "onceover-spill-";
+pub const PREFIX: &str = "onceover-spill-";
 
 /// The file whose lock says that the folder is in use.
 const LOCK: &str = "lock";

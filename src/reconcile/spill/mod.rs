@@ -44,7 +44,7 @@ mod disk_tests;
 mod model_tests;
 
 pub use collector::Collector;
-pub use dir::SpillDir;
+pub use dir::{PREFIX, SpillDir};
 pub use error::SpillError;
 pub use join::join;
 pub use levels::Limits;

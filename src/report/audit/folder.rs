@@ -164,9 +164,12 @@ fn foreign(folder: &Path) -> Result<Vec<String>> {
     for entry in fs::read_dir(folder).map_err(told)? {
         let entry = entry.map_err(told)?;
         let name = entry.file_name().to_string_lossy().into_owned();
+        let kind = entry.file_type().map_err(told)?;
         let ours = NAMES.into_iter().any(|ours| name == ours || name == format!(".{ours}.tmp"));
-        // A link would lead the proof elsewhere: it is not followed here.
-        if !ours || !entry.file_type().map_err(told)?.is_file() {
+        // A link would lead the proof elsewhere: it is not followed here. Sorted runs that a killed
+        // process left behind are removed by whoever spills next.
+        let spilled = kind.is_dir() && name.starts_with(crate::reconcile::spill::PREFIX);
+        if !spilled && !(ours && kind.is_file()) {
             foreign.push(name);
         }
     }
