@@ -3,7 +3,9 @@
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::cluster::{Admin, At, ClusterError, Connection, Isolation, LogReader};
+use crate::cluster::{
+    Admin, At, ClusterError, Connection, Isolation, LogRange, LogReader, Reached,
+};
 use crate::error::Error;
 use crate::ledger::{Entry, Header, LaneState, ReplayError, decode};
 use crate::plan::TopicPartition;
@@ -81,27 +83,38 @@ impl LedgerReader {
     /// The bounds of ledger partition `number`, the log end taken first: what was committed before
     /// this call lies below the last stable offset as soon as that has reached the log end.
     pub fn ends(&self, number: u32) -> Result<Ends, ClusterError> {
-        let at = self.partition(number);
-        let one = |which| {
-            let mut answer = self.admin.offsets(std::slice::from_ref(&at), which)?;
-            answer.remove(&at).expect("an answer for each partition asked for").map(|o| o.offset)
+        Ok(self.ends_of(&[self.partition(number)])?[0])
+    }
+
+    /// The same of partitions `0..count`, in three rounds.
+    pub fn all_ends(&self, count: u32) -> Result<Vec<Ends>, ClusterError> {
+        let asked: Vec<TopicPartition> = (0..count).map(|number| self.partition(number)).collect();
+        self.ends_of(&asked)
+    }
+
+    fn ends_of(&self, asked: &[TopicPartition]) -> Result<Vec<Ends>, ClusterError> {
+        let log_ends = self.offsets(asked, At::LogEnd)?;
+        let last_stable = self.offsets(asked, At::LastStable)?;
+        let log_starts = self.offsets(asked, At::LogStart)?;
+        let ends = log_ends.into_iter().zip(last_stable).zip(log_starts);
+        Ok(ends
+            .map(|((log_end, last_stable), log_start)| Ends { log_start, log_end, last_stable })
+            .collect())
+    }
+
+    fn offsets(&self, asked: &[TopicPartition], which: At) -> Result<Vec<i64>, ClusterError> {
+        let mut answer = self.admin.offsets(asked, which)?;
+        let one = |at| {
+            let one = answer.remove(at).expect("an answer for each partition asked for");
+            one.map(|found| found.offset)
         };
-        let log_end = one(At::LogEnd)?;
-        let last_stable = one(At::LastStable)?;
-        Ok(Ends { log_start: one(At::LogStart)?, log_end, last_stable })
+        asked.iter().map(one).collect()
     }
 
     /// The last stable offsets of ledger partitions `0..count`, in one round.
     pub fn last_stable(&self, count: u32) -> Result<Vec<i64>, ClusterError> {
         let asked: Vec<TopicPartition> = (0..count).map(|number| self.partition(number)).collect();
-        let mut answer = self.admin.offsets(&asked, At::LastStable)?;
-        asked
-            .iter()
-            .map(|at| {
-                let one = answer.remove(at).expect("an answer for each partition asked for");
-                one.map(|found| found.offset)
-            })
-            .collect()
+        self.offsets(&asked, At::LastStable)
     }
 
     /// Shows every visible entry from `from` on below `until`, as bytes.
@@ -138,15 +151,50 @@ impl LedgerReader {
             match seen {
                 Ok(()) => ControlFlow::Continue(()),
                 Err(error) => {
-                    damage = Some(format!(
-                        "ledger `{}` cannot be read at offset {offset}: {error}",
-                        self.partition(number)
-                    ));
+                    damage = Some(self.unreadable(number, offset, &error));
                     ControlFlow::Break(())
                 }
             }
         })?;
         damage.map_or(Ok(()), |what| Err(ReadError::Damaged(what)))
+    }
+
+    /// Shows every entry of several partitions, each from an offset on below another, all at once:
+    /// `see` is told the number of the partition.
+    pub fn entries_of(
+        &self,
+        ranges: &[(u32, i64, i64)],
+        see: &mut dyn FnMut(u32, i64, Entry) -> Result<(), ReplayError>,
+    ) -> Result<(), ReadError> {
+        let mut damage = None;
+        let range = |&(number, from, until)| LogRange { at: self.partition(number), from, until };
+        let asked: Vec<LogRange> = ranges.iter().map(range).collect();
+        let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        let reached = log.read_each(&asked, &mut |index, record| {
+            if damage.is_some() {
+                return ControlFlow::Break(());
+            }
+            let (number, offset) = (ranges[index].0, record.offset);
+            let seen = decode(record.value.unwrap_or_default())
+                .map_err(|error| error.to_string())
+                .and_then(|entry| see(number, offset, entry).map_err(|error| error.to_string()));
+            let Err(error) = seen else { return ControlFlow::Continue(()) };
+            damage = Some(self.unreadable(number, offset, &error));
+            ControlFlow::Break(())
+        })?;
+        if let Some(what) = damage {
+            return Err(ReadError::Damaged(what));
+        }
+        for ((number, ..), reached) in ranges.iter().zip(reached) {
+            if let Reached::Lost { at, reason } = reached {
+                return Err(ReadError::Damaged(self.unreadable(*number, at, &reason)));
+            }
+        }
+        Ok(())
+    }
+
+    fn unreadable(&self, number: u32, offset: i64, error: &str) -> String {
+        format!("ledger `{}` cannot be read at offset {offset}: {error}", self.partition(number))
     }
 
     /// The state of lane `lane` as committed below `until`, read from its latest snapshot on.

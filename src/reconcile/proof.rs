@@ -272,7 +272,7 @@ fn tell_ledger(pass: &Pass<'_>, proof: &Proof, proved: &[bool], id: &str) -> Res
         return Ok(());
     }
     let mut writer = ControlWriter::open(&pass.clusters.target)?;
-    let control = pass.clusters.ledger.partition(ledger.control_partition);
+    let control = pass.clusters.ledger.partition(ledger.control_partition());
     for partitions in entries.chunks(VERIFIED_TOGETHER) {
         let entry = Entry::Verified(Verified {
             pass: id.to_owned(),

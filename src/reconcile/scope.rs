@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::claims::{Ledger, read_ledger};
+use super::claims::Ledger;
 use super::part::{Part, Reach};
 use super::policy::Policy;
 use crate::cluster::{Admin, At, ClusterError, TopicConfig, TopicInfo};
@@ -78,34 +78,21 @@ pub fn scope(plan: &Plan, clusters: &Clusters, no_ledger: bool, board: &Board) -
 }
 
 fn with_ledger(clusters: &Clusters, topic: &TopicInfo, board: &Board) -> Result<Scope> {
-    // What is visible on the target before the ledger is read is in the ledger, or foreign. Which
-    // partitions those are only the ledger knows; its latest snapshots are enough for that.
-    let partitions = u32::try_from(topic.partitions).unwrap_or(u32::MAX);
-    let mut targets = Vec::new();
-    for (lane, until) in
-        (0..partitions.saturating_sub(1)).zip(clusters.ledger.last_stable(partitions)?)
-    {
-        let bound = clusters.ledger.lane(lane, until)?.partitions;
-        targets.extend(
-            bound
-                .into_iter()
-                .map(|(at, state)| TopicPartition::new(state.target_topic, at.partition)),
-        );
-    }
+    // What was visible on the target before the ledger was read is in the ledger, or foreign. Which
+    // partitions those are only the ledger tells: so it is read, and then once more to its new end.
+    let mut ledger = Ledger::new(topic.partitions);
+    ledger.catch_up(&clusters.ledger, board)?;
+    let targets: Vec<TopicPartition> = ledger.pairs().map(|(_, target)| target).collect();
     let ends = offsets(&clusters.target_admin, &targets, At::LastStable)?;
-    let ledger = read_ledger(&clusters.ledger, partitions, board)?;
-    let pairs = ledger.claims.iter().map(|(at, claim)| {
-        let target = TopicPartition::new(claim.state.target_topic.clone(), at.partition);
-        (at.clone(), target)
-    });
-    let looked = Look::at(clusters, pairs.collect(), ends)?;
+    ledger.catch_up(&clusters.ledger, board)?;
+    let looked = Look::at(clusters, ledger.pairs().collect(), ends)?;
     let mut parts = Vec::new();
-    for (source, claim) in &ledger.claims {
+    for (source, claim) in ledger.take_claims() {
         let target = TopicPartition::new(claim.state.target_topic.clone(), source.partition);
         let state = &claim.state;
-        looked.same_topic(Side::Source, source, state.topic_id.as_deref())?;
+        looked.same_topic(Side::Source, &source, state.topic_id.as_deref())?;
         looked.same_topic(Side::Target, &target, state.target_topic_id.as_deref())?;
-        let source_end = looked.source_ends.get(source).copied().unwrap_or(0);
+        let source_end = looked.source_ends.get(&source).copied().unwrap_or(0);
         if source_end < state.next {
             let what = format!(
                 "source `{source}` ends at offset {source_end}, but the ledger has copied it up to {}",
@@ -115,12 +102,12 @@ fn with_ledger(clusters: &Clusters, topic: &TopicInfo, board: &Board) -> Result<
                 "the source has lost records; `--no-ledger` compares what both sides hold now",
             ));
         }
-        let policy = looked.policy(source, &target);
+        let policy = looked.policy(&source, &target);
         // A newer record of a key says that an older one may be gone.
         let source_until = if policy.compacts() { source_end } else { state.next };
         let target_to = looked.target_end(&target).max(state.target_next);
         let mut part = Part {
-            topic: looked.index(source),
+            topic: looked.index(&source),
             policy,
             timestamps_kept: looked.timestamps_kept(&target),
             source_reach: Reach {
@@ -137,9 +124,9 @@ fn with_ledger(clusters: &Clusters, topic: &TopicInfo, board: &Board) -> Result<
                 to: target_to,
                 until: target_to,
             },
-            source: source.clone(),
+            source,
             target,
-            ledger: Some(Arc::clone(claim)),
+            ledger: Some(claim),
             proved_before: None,
         };
         let starts = looked.log_starts(&part);

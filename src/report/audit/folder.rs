@@ -169,7 +169,8 @@ fn foreign(folder: &Path) -> Result<Vec<String>> {
         // A link would lead the proof elsewhere: it is not followed here. Sorted runs that a killed
         // process left behind are removed by whoever spills next.
         let spilled = kind.is_dir() && name.starts_with(crate::reconcile::spill::PREFIX);
-        if !spilled && !(ours && kind.is_file()) {
+        let expected = spilled || (ours && kind.is_file());
+        if !expected {
             foreign.push(name);
         }
     }
