@@ -300,7 +300,7 @@ def read(
         finally:
             consumer.close()
     except kafka.errors.KafkaError as error:
-        raise CannotTell(f"{where.side} `{where.bootstrap}`: {type(error).__name__}: {error}") from None
+        raise CannotTell(f"{where.side} `{where.bootstrap}`: {error}") from None
     return reading
 
 
