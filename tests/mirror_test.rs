@@ -8,8 +8,8 @@ fn keyed(topic: &str) -> Numbered {
     Numbered { keys: 500, headers: 2, tombstone_every: 50, ..Numbered::new(topic, 3, RECORDS) }
 }
 
-/// Writes the records of [`keyed`] into a new topic of the source.
-fn written(topic: &str) -> Result<(Numbered, MirrorMaker), Error> {
+/// Writes the records of [`keyed`] into a new topic of the source, and starts to mirror it.
+fn mirrored(topic: &str) -> Result<(Numbered, MirrorMaker), Error> {
     let clusters = shared::clusters();
     let numbered = keyed(topic);
     clusters.source_oracle.create_topic(topic, numbered.partitions, &[])?;
@@ -22,7 +22,7 @@ fn written(topic: &str) -> Result<(Numbered, MirrorMaker), Error> {
 #[test]
 fn a_mirrormaker_2_migration_of_20_000_keyed_records_arrives_whole() -> Result<(), Error> {
     let clusters = shared::clusters();
-    let (numbered, mut mirror) = written("mirror-whole")?;
+    let (numbered, mut mirror) = mirrored("mirror-whole")?;
     mirror.wait_for(&clusters.target_oracle, "mirror-whole", RECORDS)?;
     mirror.stop()?;
     assert_eq!(clusters.target_oracle.check_numbered(&numbered)?, [""; 0]);
