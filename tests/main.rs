@@ -4,5 +4,6 @@ mod brokers;
 mod brokers_test;
 mod cli;
 mod cluster;
+mod mirror_test;
 mod oracle_test;
 mod pipe;

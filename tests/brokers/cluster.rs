@@ -1,7 +1,7 @@
 //! Clusters of one or more KRaft brokers on free loopback ports.
 
 use super::distribution::{Distribution, write};
-use super::jvm::{Jvm, wait_until};
+use super::jvm::{self, Jvm, wait_until};
 use super::properties::{self, Node};
 use super::{Error, ports, run};
 use nix::sys::signal::Signal;
@@ -111,7 +111,7 @@ impl Builder {
 }
 
 /// The first of `name`, `name-2`, `name-3`, … that is not there yet: tests may use a name twice.
-fn unused(run: &Path, name: &str) -> PathBuf {
+pub(super) fn unused(run: &Path, name: &str) -> PathBuf {
     static CLUSTERS: Mutex<()> = Mutex::new(());
     let _alone = CLUSTERS.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = (1..)
@@ -301,13 +301,6 @@ impl Broker {
 
     /// The error with what the log says last.
     fn failed(&self, what: &str) -> Error {
-        let log = self.read_log();
-        let lines: Vec<&str> = log.lines().filter(|line| !line.starts_with("\tat ")).collect();
-        let last = lines[lines.len().saturating_sub(25)..]
-            .iter()
-            .map(|line| line.chars().take(300).collect::<String>())
-            .collect::<Vec<_>>()
-            .join("\n");
-        Error::new(format!("{what}; its log ends with\n{last}\nall of it: {}", self.log.display()))
+        jvm::failed(what, &self.log)
     }
 }

@@ -4,6 +4,7 @@ use super::Error;
 use nix::sys::signal::{self, Signal};
 use nix::unistd::Pid;
 use std::ffi::OsString;
+use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -91,4 +92,16 @@ pub fn wait_until(at_most: Duration, mut condition: impl FnMut() -> bool) -> boo
         std::thread::sleep(LOOK);
     }
     true
+}
+
+/// The error of a JVM, with what its log says last.
+pub fn failed(what: &str, log: &Path) -> Error {
+    let text = String::from_utf8_lossy(&fs::read(log).unwrap_or_default()).into_owned();
+    let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with("\tat ")).collect();
+    let last = lines[lines.len().saturating_sub(25)..]
+        .iter()
+        .map(|line| line.chars().take(300).collect::<String>())
+        .collect::<Vec<_>>()
+        .join("\n");
+    Error::new(format!("{what}; its log ends with\n{last}\nall of it: {}", log.display()))
 }

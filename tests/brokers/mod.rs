@@ -9,6 +9,7 @@
 //! - [`run`] is the folder of this process's logs and data, [`ports`] its free ports.
 //! - [`jvm`] is one Java process that cannot outlive its owner.
 //! - [`cluster`] starts, stops, kills, pauses and restarts brokers, [`properties`] are theirs.
+//! - [`mirror`] is Kafka's own MirrorMaker 2, to be started, killed and started again.
 //! - [`oracle`] is a second client, Apache Kafka's own: it writes, reads, steers and compares.
 //! - [`shared`] holds the two clusters that all tests of a binary use.
 #![allow(dead_code, unused_imports)] // each includer uses a part
@@ -18,6 +19,7 @@ pub mod distribution;
 pub mod error;
 pub mod java;
 pub mod jvm;
+pub mod mirror;
 pub mod oracle;
 pub mod ports;
 pub mod properties;
@@ -26,4 +28,5 @@ pub mod shared;
 
 pub use cluster::{Builder, Cluster};
 pub use error::Error;
+pub use mirror::MirrorMaker;
 pub use oracle::{Isolation, Numbered, Oracle, Record, Stored, Writing};
