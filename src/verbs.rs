@@ -75,7 +75,7 @@ fn run(args: &RunArgs, common: &Common, screen: &Screen) -> Result<u8> {
     let proves = !args.tail && !args.no_reconcile;
     if proves {
         // Nobody wants to copy for hours to learn that the proof has no place to go.
-        drop(Folder::open(&out)?);
+        Folder::check(&out)?;
     }
     let board = Board::default();
     let mode = ProgressMode::choose(screen, common.no_progress || common.quiet);

@@ -98,6 +98,11 @@ impl Migration {
         format!("onceover-{}", self.name)
     }
 
+    /// The files of the latest proof.
+    pub fn proof(&self) -> PathBuf {
+        self.folder.path().join(format!("{}-proof", self.name))
+    }
+
     fn command(&self, verb: &str, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_onceover"));
         command
@@ -105,6 +110,8 @@ impl Migration {
             .arg(&self.plan)
             .args(args)
             .env("XDG_RUNTIME_DIR", self.folder.path())
+            // Where the files of proofs go.
+            .current_dir(self.folder.path())
             .stdin(Stdio::null());
         command
     }

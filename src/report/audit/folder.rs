@@ -62,18 +62,21 @@ impl Folder {
             ))
             .hint("wait for it, or choose another folder with `--out`"));
         }
-        let foreign = foreign(&path)?;
-        if !foreign.is_empty() {
-            return Err(Error::usage(format!(
-                "`{}` holds files that are no earlier proof: {}",
-                path.display(),
-                listed(&foreign)
-            ))
-            .hint("choose an empty or a new folder with `--out`"));
-        }
+        only_ours(&path)?;
         let folder = Self { path, handle };
         folder.remove_temporary()?;
         Ok(folder)
+    }
+
+    /// Says early whether a proof could be written there; changes nothing.
+    ///
+    /// # Errors
+    /// It holds what no proof leaves, or it cannot be read.
+    pub fn check(path: &Path) -> Result<()> {
+        if !path.try_exists().map_err(|error| local_error("look for the folder", path, &error))? {
+            return Ok(());
+        }
+        only_ours(path)
     }
 
     /// Where it is.
@@ -176,6 +179,17 @@ fn foreign(folder: &Path) -> Result<Vec<String>> {
     }
     foreign.sort();
     Ok(foreign)
+}
+
+/// Refuses a folder with files that no proof leaves.
+fn only_ours(folder: &Path) -> Result<()> {
+    let foreign = foreign(folder)?;
+    if foreign.is_empty() {
+        return Ok(());
+    }
+    let (folder, names) = (folder.display(), listed(&foreign));
+    let what = format!("`{folder}` holds files that are no earlier proof: {names}");
+    Err(Error::usage(what).hint("choose an empty or a new folder with `--out`"))
 }
 
 fn listed(names: &[String]) -> String {
