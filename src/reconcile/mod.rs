@@ -24,6 +24,7 @@ pub mod judge;
 pub mod key;
 pub mod keying;
 pub mod line;
+mod look;
 pub mod manifest;
 pub mod part;
 mod pass;
