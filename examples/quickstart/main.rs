@@ -101,7 +101,7 @@ fn quickstart() -> Result<bool, Error> {
     page::quote(&program.start("status", &["status", PLAN])?.finish(0)?);
     let found = tamper::and_prove(&program, &clusters.at_target)?;
     drop(clusters);
-    page::end(begun.elapsed(), &program.proof(""), run::folder()?);
+    page::end(begun.elapsed(), &program.proofs(), run::folder()?);
     Ok(same && found)
 }
 
