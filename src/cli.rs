@@ -32,7 +32,7 @@ const EXIT_CODES: &str = "\
 Exit codes:
   0         done, and proved where the verb proves; or a tail that was stopped by SIGINT or SIGTERM
             after a clean commit
-  1         the proof found a difference
+  1         the proof found a difference, or nothing that it could compare
   2         the command line or the plan is wrong
   3         the source cluster failed or did not answer
   4         the target cluster failed or did not answer

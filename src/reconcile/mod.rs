@@ -5,13 +5,15 @@
 //! - Words: [`key`] (the order of everything), [`manifest`] (what one side holds of one key), [`policy`]
 //!   (what counts), [`line`] (a record that is looked at in detail), [`difference`], [`keying`] (how keys
 //!   are named), [`part`] (one partition of a proof), [`tally`] (its line in `partitions.csv`).
-//! - [`scope`]: which partitions and ranges, from both clusters and the ledger ([`claims`]).
+//! - [`scope`]: which partitions and ranges, from both clusters and the ledger ([`claims`]); without one
+//!   `align` finds where both sides begin.
 //! - [`read`]: both sides at once. [`fold`]: the first reading. [`spill`]: within bounded memory.
 //! - [`judge`]: the rules that find differences. [`suspects`] are read again: [`detail`].
 //! - `pass`: one proof from beginning to end; `resume` and [`verified`]: behind an earlier one; `compared`
 //!   and `proof`: what it comes to. [`aborted`]: what a consumer would see that reads uncommitted.
 
 pub mod aborted;
+mod align;
 pub mod budget;
 pub mod claims;
 mod compared;
@@ -22,6 +24,7 @@ pub mod judge;
 pub mod key;
 pub mod keying;
 pub mod line;
+mod look;
 pub mod manifest;
 pub mod part;
 mod pass;

@@ -6,18 +6,20 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::aborted::{self, Count};
+use super::align::align;
 use super::budget::Budget;
 use super::compared::{Compared, compare_manifests};
 use super::detail::{Collect, judge_lines};
 use super::fold::{Digester, Fold};
 use super::judge::Rules;
 use super::keying::Keying;
+use super::look::{existing, offsets};
 use super::manifest::Manifest;
 use super::part::Part;
 use super::proof::{Proof, finish};
 use super::read::{Reading, Task, read_both, read_side};
 use super::resume::resume;
-use super::scope::{Scope, existing, offsets, scope};
+use super::scope::{Scope, scope};
 use super::spill::{Merged, Runs, SpillDir, SpillError, Stored, merge};
 use super::suspects::Span;
 use super::tally::Tally;
@@ -82,6 +84,9 @@ pub fn prove(
         spill: SpillDir::create(options.spill.as_deref().unwrap_or(folder.path()))?,
         by_ledger: scope.ledger.is_some(),
     };
+    if !pass.by_ledger {
+        align(&pass, &mut scope.parts)?;
+    }
     // As a compacted key may have to be looked up from the beginning of its log.
     let whole = scope.parts.clone();
     let mode = resume(&pass, &mut scope)?;
@@ -114,7 +119,7 @@ struct Folded {
 
 impl Pass<'_> {
     /// How records are named and digested.
-    fn digester(&self) -> Digester<'_> {
+    pub(super) fn digester(&self) -> Digester<'_> {
         Digester::new(&self.keying, self.ignored_headers())
     }
 

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use super::compared::{Compared, Detail};
+use super::look::still_the_same;
 use super::part::Part;
 use super::pass::Pass;
-use super::scope::{Scope, still_the_same};
+use super::scope::Scope;
 use super::tally::Tally;
 use super::verified::AtAnchor;
 use crate::cluster::ControlWriter;
@@ -46,14 +47,14 @@ pub(super) fn finish(
     // A topic made anew while it was read would make any result worthless.
     still_the_same(pass.clusters, &proof.scope.topics)?;
     let rows = rows(pass, &proof, &detail);
-    let untimed = detail.untimed;
+    let (untimed, since) = (detail.untimed, detail.superseded_since);
     let (diff, differences) = detail.diff.finish()?;
     // Where retention has left something to compare, what it took is told, and no reason to fail.
     let nothing_compared = rows.iter().all(|row| row.verdict == Verdict::NotProved);
     let unproved = if nothing_compared { rows.len() as u64 } else { 0 };
     let told: Vec<bool> = rows.iter().map(|row| row.verdict != Verdict::NotProved).collect();
     let differing: Vec<u64> = rows.iter().map(|row| row.differences).collect();
-    let not_proved = not_proved(&proof, &rows, untimed);
+    let not_proved = not_proved(&proof, &rows, untimed, since);
     let [manifest_source, manifest_target] = manifests;
     let mut files = vec![partitions::write(&folder, rows)?, diff, manifest_source, manifest_target];
     let side = |side: Side| {
@@ -159,7 +160,7 @@ fn rows(pass: &Pass<'_>, proof: &Proof, detail: &Detail) -> Vec<PartitionRow> {
     proof.scope.parts.iter().enumerate().map(row).collect()
 }
 
-fn not_proved(proof: &Proof, rows: &[PartitionRow], untimed: u64) -> Vec<NotProved> {
+fn not_proved(proof: &Proof, rows: &[PartitionRow], untimed: u64, since: u64) -> Vec<NotProved> {
     let sum = |of: fn(&PartitionRow) -> u64| rows.iter().map(of).sum::<u64>();
     let counted = [
         (
@@ -170,7 +171,7 @@ fn not_proved(proof: &Proof, rows: &[PartitionRow], untimed: u64) -> Vec<NotProv
             sum(|row| row.expired_target),
             "records of the source whose copies have expired on the target",
         ),
-        (sum(|row| row.superseded), "keys with a newer record, judged by the next pass"),
+        (since + sum(|row| row.superseded), "keys with a newer record, judged by the next pass"),
         (sum(|row| row.gaps), "source offsets that were gone before they could be copied"),
         (sum(|row| row.filtered), "records that a transform left out"),
         (

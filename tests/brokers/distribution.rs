@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 
 const POM: &str = include_str!("pom.xml");
 /// Compiled on this machine, once for each Kafka and each JDK.
-const SOURCES: [(&str, &str); 11] = [
+const SOURCES: [(&str, &str); 12] = [
     ("Admins.java", include_str!("java/Admins.java")),
     ("Groups.java", include_str!("java/Groups.java")),
     ("Hex.java", include_str!("java/Hex.java")),
@@ -24,6 +24,7 @@ const SOURCES: [(&str, &str); 11] = [
     ("Producers.java", include_str!("java/Producers.java")),
     ("RawProduce.java", include_str!("java/RawProduce.java")),
     ("Readers.java", include_str!("java/Readers.java")),
+    ("Tampered.java", include_str!("java/Tampered.java")),
     ("WarmUp.java", include_str!("java/WarmUp.java")),
 ];
 const LOG4J: &str = include_str!("log4j2.properties");

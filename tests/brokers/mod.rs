@@ -29,4 +29,4 @@ pub mod shared;
 pub use cluster::{Builder, Cluster};
 pub use error::Error;
 pub use mirror::MirrorMaker;
-pub use oracle::{Isolation, Numbered, Oracle, Record, Stored, Writing};
+pub use oracle::{Fault, Isolation, Numbered, Oracle, Record, Stored, Writing};

@@ -14,6 +14,7 @@ fn a_topic_arrives_complete_and_a_second_run_copies_what_came_since() -> Result<
     let migration = Migration::new("moves", "topics.include = [\"moves-orders\"]");
     let first = migration.run(&["--json"]).expect(0);
     assert_eq!(first.json()["result"], "proved");
+    assert!(migration.proof().join("partitions.csv").is_file());
     let same =
         |oracle: &crate::brokers::Oracle| oracle.digest("moves-orders", Isolation::ReadCommitted);
     assert_eq!(same(source)?, same(target)?);

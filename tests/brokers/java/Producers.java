@@ -135,7 +135,8 @@ final class Producers {
     /**
      * Records by the rule of {@link Numbered}. With {@code per_tx} in transactions of so many
      * records; with {@code abort_every} = n the records of every n-th one are first written and aborted,
-     * then written again. With {@code per_second} not faster than that.
+     * then written again. With {@code per_second} not faster than that. With {@code faults} some are not
+     * what the rule makes ({@link Tampered}).
      */
     private static Object produceNumbered(Oracle.Request request) throws Exception {
         Numbered rule = new Numbered(request.json());
@@ -148,7 +149,8 @@ final class Producers {
         }
         long begun = System.nanoTime();
         try (var producer = producer(request, defaults)) {
-            Sender sender = new Sender(request, producer, rule);
+            Tampered copy = new Tampered(request.text("topic"), rule, request.list("faults"));
+            Sender sender = new Sender(request, producer, rule, copy);
             if (perTransaction == 0) {
                 sender.send(rule.first, rule.first + rule.count);
             } else {
@@ -162,17 +164,17 @@ final class Producers {
     }
 
     private static final class Sender {
-        private final String topic;
         private final KafkaProducer<byte[], byte[]> producer;
         private final Numbered rule;
+        private final Tampered copy;
         private final AtomicReference<Exception> failed = new AtomicReference<>();
         private final double perNano;
         private final long begun = System.nanoTime();
 
-        Sender(Oracle.Request request, KafkaProducer<byte[], byte[]> producer, Numbered rule) {
-            this.topic = request.text("topic");
+        Sender(Oracle.Request request, KafkaProducer<byte[], byte[]> producer, Numbered rule, Tampered copy) {
             this.producer = producer;
             this.rule = rule;
+            this.copy = copy;
             this.perNano = request.number("per_second", 0) / 1e9;
         }
 
@@ -201,12 +203,13 @@ final class Producers {
                 if ((id & 1023) == 0) {
                     failIfFailed();
                 }
-                producer.send(new ProducerRecord<>(topic, rule.partition(id), rule.timestamp(id), rule.key(id),
-                        rule.value(id), List.of(rule.headers(id))), (metadata, error) -> {
-                            if (error != null) {
-                                failed.compareAndSet(null, error);
-                            }
-                        });
+                for (ProducerRecord<byte[], byte[]> record : copy.records(id)) {
+                    producer.send(record, (metadata, error) -> {
+                        if (error != null) {
+                            failed.compareAndSet(null, error);
+                        }
+                    });
+                }
             }
         }
 

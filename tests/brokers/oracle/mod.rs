@@ -8,12 +8,14 @@ mod groups;
 mod produce;
 mod read;
 mod record;
+mod tampered;
 
 pub use admin::Topic;
 pub use groups::{GroupOffset, Transaction};
 pub use produce::{Numbered, Transactional, Writing};
 pub use read::{Digest, Isolation, Offsets, Run};
 pub use record::{Record, Stored};
+pub use tampered::Fault;
 
 use super::distribution::Distribution;
 use super::{Error, run};

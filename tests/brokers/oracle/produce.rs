@@ -1,7 +1,7 @@
 //! Writing: records one by one, in transactions, or millions by a rule.
 
 use super::super::Error;
-use super::{Oracle, Record, groups::listed, object};
+use super::{Fault, Oracle, Record, groups::listed, object};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -73,6 +73,8 @@ pub struct Writing<'a> {
     pub per_second: u64,
     /// Of Kafka's producer, as `("compression.type", "zstd")`.
     pub settings: &'a [(&'a str, &'a str)],
+    /// What is written in the place of records of these numbers.
+    pub faults: &'a [(u64, Fault)],
 }
 
 impl Oracle {
@@ -113,6 +115,8 @@ impl Oracle {
         fields["abort_every"] = json!(writing.abort_every);
         fields["per_second"] = json!(writing.per_second);
         fields["settings"] = object(writing.settings);
+        let faults = writing.faults.iter().map(|(id, fault)| fault.to_json(*id));
+        fields["faults"] = faults.collect();
         let answer = self.call("produce_numbered", fields)?;
         Ok(Duration::from_millis(answer["ms"].as_u64().unwrap_or_default()))
     }

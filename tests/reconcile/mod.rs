@@ -1,0 +1,13 @@
+//! Proofs on real brokers: what `onceover reconcile` says of copies whose faults are known.
+//!
+//! - [`files`] reads what a proof leaves.
+//! - [`copied`] is what onceover has copied and somebody may spoil, [`tampered`] a copy with faults that
+//!   was made without it.
+
+mod compacted;
+mod copied;
+mod files;
+mod keyed;
+mod keyless;
+mod tampered;
+mod writers;
