@@ -78,9 +78,6 @@ pub fn ran(ran: &Ran) {
         seconds(Duration::from_millis(proof["elapsed_ms"].as_u64().unwrap_or(0))),
         proof["differences"],
     ));
-    if compared("source") != compared("target") {
-        line("(one side has compacted `customers` further: the last record of each key counts)");
-    }
 }
 
 /// What lies in the folder of a proof.
