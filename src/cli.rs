@@ -76,8 +76,8 @@ Examples:
   onceover reconcile orders.toml --json | jq .result
 
 It reads both clusters and writes partitions.csv, diff.csv, both manifests, summary.json and SHA256SUMS. \
-Neither cluster is changed; where nothing differs, the ledger on the target gets an entry that says how \
-far each partition is proved.";
+Neither cluster is changed, but for the ledger on the target: it gets an entry that says how far each \
+partition is proved, or how many of its keys differ.";
 
 const STATUS_EXAMPLES: &str = "\
 Examples:

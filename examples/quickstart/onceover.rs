@@ -68,11 +68,15 @@ impl Program {
         Worker::start(self, name, args)
     }
 
-    /// The folder of a proof, from the root of the repository where it lies below it.
-    pub fn proof(&self, name: &str) -> String {
+    /// Where the proofs lie, from the root of the repository where that is above it.
+    pub fn proofs(&self) -> String {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let short = self.proofs.strip_prefix(root).unwrap_or(&self.proofs);
-        short.join(name).display().to_string()
+        self.proofs.strip_prefix(root).unwrap_or(&self.proofs).display().to_string()
+    }
+
+    /// The folder of a proof.
+    pub fn proof(&self, name: &str) -> String {
+        format!("{}/{name}", self.proofs())
     }
 
     /// A file of a proof.

@@ -29,7 +29,7 @@ pub fn and_prove(program: &Program, target: &Oracle) -> Result<bool, Error> {
     println!("\nits row in {}/diff.csv", program.proof(TAMPERED));
     // No cell of this row holds a comma.
     for (name, cell) in names.split(',').zip(row.split(',')) {
-        page::line(&format!("{name:<16}{cell}"));
+        page::line(format!("{name:<16}{cell}").trim_end());
     }
     page::files();
     Ok(row.starts_with(&format!("{TOPIC},{PARTITION},{KEY},text,extra,")))
