@@ -7,3 +7,4 @@ mod cluster;
 mod mirror_test;
 mod oracle_test;
 mod pipe;
+mod sites;

@@ -2,7 +2,7 @@
 
 mod crowd;
 mod fidelity;
-mod harness;
+pub mod harness;
 mod moves;
 mod outages;
 mod pace;
