@@ -113,6 +113,9 @@ impl Sink for Fold<'_> {
         if let Some(only) = self.only
             && !only.has(part, self.digester.key(record.key))
         {
+            let tally = self.tally(part);
+            tally.read += 1;
+            tally.bytes += record.bytes() as u64;
             return Ok(());
         }
         let place = match self.side {

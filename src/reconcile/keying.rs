@@ -200,6 +200,15 @@ mod tests {
     }
 
     #[test]
+    fn secrets_are_told_apart_by_the_number_of_the_specification() {
+        let check = keying().check().unwrap();
+        assert_eq!(check, "aaded04de0faf56ddbe86a28d111ef0d");
+        assert!(SPECIFICATION.contains(&check), "{check} is not in docs/digest.md");
+        assert_ne!(Keying::hashed(&Secret::new("another")).check(), Some(check));
+        assert_eq!(Keying::Plain.check(), None);
+    }
+
+    #[test]
     fn no_key_stays_no_key_and_is_no_empty_key() {
         let mut scratch = [0; 32];
         assert_eq!(keying().key(None, &mut scratch), None);

@@ -64,7 +64,7 @@ pub fn diff(options: &DiffOptions) -> Result<Diffed> {
     if inputs.manifests {
         by_key(&inputs, &mut found, &mut file)?;
     } else {
-        for ((at, source), target) in pairs(&inputs).into_iter().map(|(at, s, t)| ((at, s), t)) {
+        for (at, source, target) in pairs(&inputs) {
             let superseded = source.superseded.max(target.superseded);
             found.superseded(&at.topic, at.partition, superseded);
         }
@@ -94,7 +94,9 @@ impl Inputs {
             }
             let scope = ScopeFile::load(&folder.join(SCOPE))?;
             let manifest = manifest_name(scope.side);
-            Ok((scope, there.iter().any(|name| name == manifest), folder.clone()))
+            // Without a slash at its end: names are made of it.
+            let folder = folder.components().as_path().to_owned();
+            Ok((scope, there.iter().any(|name| name == manifest), folder))
         };
         let (mut one, mut other) = (load(&folders[0])?, load(&folders[1])?);
         if one.0.side == Side::Target {

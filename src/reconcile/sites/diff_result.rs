@@ -313,7 +313,10 @@ fn not_proved(sides: &Sides, rows: &[PartitionRow]) -> Vec<NotProved> {
         ),
     ];
     if sides.source.only.is_some() {
-        all.push((1, "choice of buckets was read: of all others the comparison before tells"));
+        all.push((
+            1,
+            "choice of buckets alone was compared; of all others the comparison before tells",
+        ));
     }
     all.into_iter()
         .filter(|(count, _)| *count > 0)

@@ -108,7 +108,12 @@ fn selected(plan: &Plan, side: Side, all: &[&str]) -> Result<(Vec<ScopeTopic>, V
             "read the source first, then the target with `--scope` and the source's `scope.json`",
         ));
     }
-    let selection = plan.select(all)?;
+    let selection = plan.select(all).map_err(|error| match side {
+        Side::Source => error,
+        Side::Target => Error::usage(format!("by the target's topics alone: {}", error.what)).hint(
+            "read the source first, then the target with `--scope` and the source's `scope.json`",
+        ),
+    })?;
     let topic = |pair: &crate::plan::TopicPair| ScopeTopic {
         source: pair.source.to_string(),
         target: pair.target.to_string(),
