@@ -168,6 +168,9 @@ fn a_copy_is_proved_by_two_sites_that_never_meet_and_a_foreign_record_is_named()
     assert!(why.contains("do not belong together: pass that took the ranges differs"), "{why}");
     let twice = sites.diff("T", "T2", "D3").expect(2).json();
     assert!(twice.to_string().contains("both folders are of the target"), "{twice}");
+    let over = sites.diff("S", "T", "S").expect(2).json();
+    assert!(over.to_string().contains("would replace those of `S`"), "{over}");
+    sites.diff("S", "T", "D3").expect(0);
     fs::write(sites.home.join("S/buckets.csv"), "").expect("a damaged file");
     let damaged = sites.diff("S", "T", "D3").expect(2).json();
     assert!(damaged.to_string().contains("buckets.csv` is not the file"), "{damaged}");
@@ -204,6 +207,31 @@ fn over_a_thin_link_the_buckets_that_differ_are_read_again_and_the_key_is_named(
     let again = sites.rows("S-again/manifest-source.csv").len();
     let whole = sites.rows("S-whole/manifest-source.csv").len();
     assert!(again > 0 && again < whole / 20, "{again} of {whole}");
+    Ok(())
+}
+
+#[test]
+fn another_cluster_or_a_topic_that_was_made_anew_is_refused_beside_the_source() -> Result<(), Error>
+{
+    let clusters = shared::clusters();
+    let source = &clusters.source_oracle;
+    source.create_topic("sites-anew", 1, &[("retention.ms", "-1")])?;
+    keyed("sites-anew", 0..10, 1)?;
+    let sites = Sites::copied("sites-anew", &["sites-anew"]);
+    sites.target("T").expect(0);
+    let plan = sites.home.join("source.toml");
+    let right = fs::read_to_string(&plan).expect("a plan");
+    let wrong = right.replace(&clusters.source.bootstrap(), &clusters.target.bootstrap());
+    fs::write(&plan, wrong).expect("a plan of the wrong cluster");
+    let refused = sites.source("T", "S").expect(5);
+    assert!(refused.stderr.contains("another-cluster"), "{}", refused.stderr);
+
+    fs::write(&plan, right).expect("the plan");
+    source.delete_topic("sites-anew")?;
+    source.create_topic("sites-anew", 1, &[("retention.ms", "-1")])?;
+    keyed("sites-anew", 0..10, 1)?;
+    let refused = sites.source("T", "S").expect(5);
+    assert!(refused.stderr.contains("topic-created-anew"), "{}", refused.stderr);
     Ok(())
 }
 

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
+use super::again::commands;
 use super::diff::Inputs;
 use super::scope_file::{ReadCounts, ScopeFile};
 use super::together::{Pair, Sides};
@@ -322,39 +323,4 @@ fn not_proved(sides: &Sides, rows: &[PartitionRow]) -> Vec<NotProved> {
         .filter(|(count, _)| *count > 0)
         .map(|(count, what)| NotProved { count, what: what.into() })
         .collect()
-}
-
-/// The second round: the source by the target's scope, the target by what the source then wrote, so that
-/// both begin at the same offsets.
-fn commands(inputs: &Inputs, buckets: &str) -> Vec<String> {
-    let again = |side: Side| format!("{}-again", inputs.folders[side as usize].display());
-    let (source, target) = (again(Side::Source), again(Side::Target));
-    let scope = inputs.scope_path(Side::Target).display().to_string();
-    let read = |side: Side, scope: &str, out: &str| {
-        format!(
-            "onceover reconcile PLAN --side {side} --scope {} --buckets {} --out {}",
-            quoted(scope),
-            quoted(buckets),
-            quoted(out)
-        )
-    };
-    vec![
-        read(Side::Source, &scope, &source),
-        read(Side::Target, &format!("{source}/scope.json"), &target),
-        format!(
-            "onceover diff {} {} --out {}",
-            quoted(&source),
-            quoted(&target),
-            quoted(&format!("{}-again", inputs.sides.source.plan))
-        ),
-    ]
-}
-
-/// As a shell reads it.
-fn quoted(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+".contains(c);
-    match !text.is_empty() && text.chars().all(plain) {
-        true => text.to_owned(),
-        false => format!("'{}'", text.replace('\'', r"'\''")),
-    }
 }

@@ -11,8 +11,10 @@
 //! - [`buckets`]: manifests folded into few digests; small enough for any link. [`only`]: some of them.
 //! - [`scope_file`]: which ranges, and everything that both sides must agree upon. [`together`]: do they?
 //! - `one_side`, `whole`, `look`: partitions of one side. `side`: one side's pass.
-//! - `walk`: both manifests, key by key. `diff`: the comparison, without a network.
+//! - `walk`: both manifests, key by key. `diff`, `diff_result`: the comparison, without a network; `again`:
+//!   what to type then.
 
+mod again;
 pub mod buckets;
 mod diff;
 mod diff_result;
@@ -21,6 +23,7 @@ mod one_side;
 pub mod only;
 pub mod scope_file;
 mod side;
+mod side_summary;
 pub mod together;
 mod walk;
 mod whole;
@@ -28,4 +31,5 @@ mod whole;
 pub use diff::{DiffOptions, diff};
 pub use diff_result::Diffed;
 pub use only::Only;
-pub use side::{SideOptions, SideSummary, read_side_alone};
+pub use side::{SideOptions, read_side_alone};
+pub use side_summary::SideSummary;
