@@ -10,15 +10,15 @@ const DAY: i64 = 86_400_000;
 const KEYS: i64 = 40;
 
 /// Compacts, as soon as there is something to compact and a newer segment.
-const NOW: [(&str, &str); 4] = [
+pub const NOW: [(&str, &str); 4] = [
     ("cleanup.policy", "compact"),
     ("segment.ms", "60000"),
     ("min.cleanable.dirty.ratio", "0.0001"),
     ("delete.retention.ms", "0"),
 ];
 /// The lag of a log that is not compacted.
-const NEVER: (&str, &str) = ("min.compaction.lag.ms", "9223372036854775807");
-const AT_ONCE: (&str, &str) = ("min.compaction.lag.ms", "0");
+pub const NEVER: (&str, &str) = ("min.compaction.lag.ms", "9223372036854775807");
+pub const AT_ONCE: (&str, &str) = ("min.compaction.lag.ms", "0");
 
 fn record(key: &str, at: i64) -> Record {
     Record::in_partition(0).key(key).at(START + at)
@@ -50,8 +50,8 @@ fn next_day(copied: &Copied, day: i64) -> Result<(), Error> {
     Ok(())
 }
 
-/// Live keys and tombstones; `records`: whether anything else is there too.
-fn left(oracle: &Oracle, topic: &str) -> Result<(usize, usize), Error> {
+/// Records with a value, and tombstones.
+pub fn left(oracle: &Oracle, topic: &str) -> Result<(usize, usize), Error> {
     let all = oracle.read(topic, Isolation::ReadCommitted)?;
     let tombstones = all.iter().filter(|stored| stored.record.value.is_none()).count();
     Ok((all.len() - tombstones, tombstones))

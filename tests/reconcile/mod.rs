@@ -5,6 +5,7 @@
 //!   was made without it.
 
 mod beginnings;
+mod cleaned_copies;
 mod cleaning;
 mod compacted;
 mod copied;
