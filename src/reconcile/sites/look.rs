@@ -7,8 +7,8 @@ use crate::cluster::{At, TopicConfig, TopicInfo};
 use crate::error::{Error, Result, Side};
 use crate::pipe::clusters::OneSide;
 use crate::plan::TopicPartition;
+use crate::reconcile::look::{existing, offsets};
 use crate::reconcile::policy::Policy;
-use crate::reconcile::scope::{existing, offsets};
 
 /// Metadata of one side's topics.
 pub(super) struct Look {

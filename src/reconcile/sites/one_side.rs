@@ -14,8 +14,8 @@ use crate::pipe::clusters::OneSide;
 use crate::pipe::shared::now_ms;
 use crate::plan::{Plan, TopicPartition};
 use crate::reconcile::claims::Ledger;
+use crate::reconcile::look::{existing, offsets};
 use crate::reconcile::part::{Part, Reach};
-use crate::reconcile::scope::{existing, offsets};
 use crate::report::Board;
 
 /// What one side is to read.
