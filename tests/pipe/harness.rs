@@ -22,6 +22,7 @@ pub struct Migration {
     pub name: String,
     pub plan: PathBuf,
     folder: TempDir,
+    env: Vec<(String, String)>,
 }
 
 /// What a finished process left.
@@ -70,9 +71,14 @@ impl Migration {
     pub fn between(name: &str, source: &str, target: &str, rest: &str) -> Migration {
         let folder = tempfile::tempdir().expect("a folder for the plan");
         let plan = folder.path().join("plan.toml");
-        let migration = Migration { name: name.to_owned(), plan, folder };
+        let migration = Migration { name: name.to_owned(), plan, folder, env: Vec::new() };
         migration.write(source, target, rest);
         migration
+    }
+
+    /// Sets a variable of the environment of all processes to come.
+    pub fn set_env(&mut self, name: &str, value: &str) {
+        self.env.push((name.to_owned(), value.to_owned()));
     }
 
     /// Changes the plan.
@@ -110,6 +116,7 @@ impl Migration {
             .arg(&self.plan)
             .args(args)
             .env("XDG_RUNTIME_DIR", self.folder.path())
+            .envs(self.env.iter().map(|(name, value)| (name, value)))
             // Where the files of proofs go.
             .current_dir(self.folder.path())
             .stdin(Stdio::null());

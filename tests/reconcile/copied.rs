@@ -48,7 +48,7 @@ impl Copied {
     pub fn run(&self) -> Proof {
         let said = self.migration.run(&["--json"]).expect(0);
         assert_eq!(said.json()["result"], "proved", "{}", said.stdout);
-        Proof::read(&self.migration).is_clean()
+        Proof::said_by_run(&self.migration, &said).is_clean()
     }
 
     /// Proves, and ends with `code`.

@@ -99,8 +99,17 @@ impl Proof {
         proof
     }
 
+    /// Reads the files of the proof that a one-shot run has ended with.
+    #[track_caller]
+    pub fn said_by_run(migration: &Migration, said: &Finished) -> Proof {
+        let proof = Proof::read(migration);
+        assert_eq!(said.json()["proof"]["pass"], proof.summary["pass"]);
+        proof
+    }
+
     /// Ends the test unless all is proved: no row, every partition equal.
     #[track_caller]
+    #[expect(clippy::wrong_self_convention, reason = "reads as a sentence")]
     pub fn is_clean(self) -> Proof {
         assert_eq!(self.rows, [], "{:#?}", self.partitions);
         assert_eq!(self.summary["result"], "proved", "{:#}", self.summary);

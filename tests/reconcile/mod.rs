@@ -4,10 +4,18 @@
 //! - [`copied`] is what onceover has copied and somebody may spoil, [`tampered`] a copy with faults that
 //!   was made without it.
 
+mod beginnings;
+mod cleaned_copies;
+mod cleaning;
 mod compacted;
 mod copied;
 mod files;
+mod hashed;
+mod incremental;
 mod keyed;
 mod keyless;
+mod live;
+mod log_starts;
+mod mirrored;
 mod tampered;
 mod writers;

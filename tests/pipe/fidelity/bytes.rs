@@ -243,6 +243,13 @@ fn a_record_at_timestamp_zero_arrives_otherwise_as_it_is_and_is_named_in_the_sum
         one.starts_with(warning) && one.ends_with("`fidelity-zero` (2)")
     });
     assert!(warned, "{json}");
+    // Nothing but these two timestamps is left unproved.
+    assert_eq!(json["result"], "proved", "{json}");
+    let unproved = json["proof"]["not_proved"].as_array().expect("what is not proved");
+    assert_eq!(unproved.len(), 1, "{json}");
+    assert_eq!(unproved[0]["count"], 2, "{json}");
+    let what = unproved[0]["what"].as_str().unwrap_or_default();
+    assert!(what.starts_with("timestamps that could not be kept"), "{json}");
     assert!(text.contains(&format!("warning: {warning}")), "{text}");
     assert!(text.contains("`fidelity-zero` (2)"), "{text}");
     Ok(())
