@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand};
 
-use crate::error::Error;
+use crate::error::{Error, Side};
 use crate::report::LogFormat;
 use crate::report::logs::Level;
 
@@ -32,7 +32,7 @@ const EXIT_CODES: &str = "\
 Exit codes:
   0         done, and proved where the verb proves; or a tail that was stopped by SIGINT or SIGTERM
             after a clean commit
-  1         the proof found a difference
+  1         the proof found a difference, or nothing that it could compare
   2         the command line or the plan is wrong
   3         the source cluster failed or did not answer
   4         the target cluster failed or did not answer
@@ -76,8 +76,17 @@ Examples:
   onceover reconcile orders.toml --json | jq .result
 
 It reads both clusters and writes partitions.csv, diff.csv, both manifests, summary.json and SHA256SUMS. \
-Neither cluster is changed; where nothing differs, the ledger on the target gets an entry that says how \
-far each partition is proved.";
+Neither cluster is changed, but for the ledger on the target: it gets an entry that says how far each \
+partition is proved, or how many of its keys differ.";
+
+const DIFF_EXAMPLES: &str = "\
+Examples:
+  onceover reconcile orders.toml --side target --out T                        at the new site
+  onceover reconcile orders.toml --side source --scope T/scope.json --out S   at the old site
+  onceover diff S T                                                           anywhere
+
+It verifies both folders and writes diff.csv, partitions.csv, summary.json and SHA256SUMS. A folder without \
+its manifest will do: then it names the buckets of keys that must be read again, and the commands for it.";
 
 const STATUS_EXAMPLES: &str = "\
 Examples:
@@ -118,6 +127,8 @@ pub enum Verb {
     Run(RunArgs),
     /// Prove that both sides hold the same, and write down what differs
     Reconcile(ReconcileArgs),
+    /// Compare what the two sides of `reconcile --side` have read, without a network
+    Diff(DiffArgs),
     /// Show where a plan stands: positions, fence, lag, workers
     Status(StatusArgs),
 }
@@ -229,9 +240,60 @@ pub struct ReconcileArgs {
     #[arg(long)]
     pub no_ledger: bool,
 
+    /// Read this side alone, beside its cluster, always in full; the other cluster is not contacted.
+    /// `onceover diff` compares the two: see docs/two-sites.md [default folder: <plan name>-<side>]
+    #[arg(long, value_enum, value_name = "SIDE", conflicts_with = "full")]
+    pub side: Option<SideWord>,
+
+    /// With --side: read the ranges of this `scope.json`, which the other side's pass has written
+    #[arg(long, value_name = "FILE", requires = "side")]
+    pub scope: Option<PathBuf>,
+
+    /// With --side and --scope: read only these buckets, of a `buckets-differing.csv`
+    #[arg(long, value_name = "FILE", requires_all = ["side", "scope"])]
+    pub buckets: Option<PathBuf>,
+
     /// Folder for what does not fit into `reconcile.memory` [default: the folder of the files]
     #[arg(long, value_name = "DIR")]
     pub spill: Option<PathBuf>,
+}
+
+/// A side as typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum SideWord {
+    /// The old cluster
+    Source,
+    /// The new cluster
+    Target,
+}
+
+impl From<SideWord> for Side {
+    fn from(word: SideWord) -> Self {
+        match word {
+            SideWord::Source => Self::Source,
+            SideWord::Target => Self::Target,
+        }
+    }
+}
+
+/// Arguments of `diff`.
+#[derive(Debug, Args)]
+#[command(after_help = DIFF_EXAMPLES)]
+pub struct DiffArgs {
+    /// Folder of one side
+    pub a: PathBuf,
+
+    /// Folder of the other side
+    pub b: PathBuf,
+
+    /// Folder of the files; one that exists must be empty or hold an earlier proof, which is replaced
+    /// [default: <plan name>-diff]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+
+    /// Rows that diff.csv has at most; all differences are counted
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    pub max_rows: u64,
 }
 
 /// Arguments of `status`.
@@ -303,7 +365,6 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::error::Side;
 
     fn parse(line: &str) -> Result<Cli, clap::Error> {
         Cli::try_parse_from(line.split_whitespace())
@@ -338,6 +399,11 @@ mod tests {
             "onceover run p.toml --worker a/b",
             "onceover run p.toml --worker ..",
             "onceover init --source a:1",
+            "onceover reconcile p.toml --side middle",
+            "onceover reconcile p.toml --side source --full",
+            "onceover reconcile p.toml --scope s.json",
+            "onceover reconcile p.toml --side source --buckets b.csv",
+            "onceover diff a",
             "onceover status p.toml --log-format xml",
         ];
         for line in wrong {

@@ -7,12 +7,15 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use crate::cli::{Cli, Common, InitArgs, ReconcileArgs, RunArgs, StatusArgs, Verb};
-use crate::error::{Error, Result};
+use crate::cli::{
+    Cli, Common, DiffArgs, InitArgs, ReconcileArgs, RunArgs, SideWord, StatusArgs, Verb,
+};
+use crate::error::{Error, Result, Side};
 use crate::pipe::clusters::Clusters;
 use crate::plan::Plan;
+use crate::reconcile::sites::{self, DiffOptions, SideOptions, read_side_alone};
 use crate::reconcile::{self, Options};
-use crate::report::audit::{Folder, ProofSummary};
+use crate::report::audit::Folder;
 use crate::report::ledger_print::{json_line, text_line};
 use crate::report::out::{Reader, SCHEMA, print, print_result};
 use crate::report::{Aim, Board, ProgressMode, Reporter, Screen};
@@ -27,6 +30,7 @@ pub fn call(cli: &Cli, screen: &Screen) -> Result<u8> {
         Verb::Init(args) => init(args, &cli.common),
         Verb::Run(args) => run(args, &cli.common, screen),
         Verb::Reconcile(args) => reconcile(args, &cli.common, screen),
+        Verb::Diff(args) => diff(args, &cli.common, screen),
         Verb::Status(args) if args.ledger => ledger(args, &cli.common, screen),
         Verb::Status(args) => status(args, &cli.common, screen),
     }
@@ -104,6 +108,9 @@ fn run(args: &RunArgs, common: &Common, screen: &Screen) -> Result<u8> {
 
 fn reconcile(args: &ReconcileArgs, common: &Common, screen: &Screen) -> Result<u8> {
     let plan = wired::load(&args.plan, screen)?;
+    if let Some(side) = args.side {
+        return reconcile_side(&plan, side, args, common, screen);
+    }
     let options = Options {
         out: args.out.clone().unwrap_or_else(|| default_out(&plan)),
         spill: args.spill.clone(),
@@ -120,16 +127,47 @@ fn reconcile(args: &ReconcileArgs, common: &Common, screen: &Screen) -> Result<u
     Ok(proof.exit_code())
 }
 
+fn reconcile_side(
+    plan: &Plan,
+    side: SideWord,
+    args: &ReconcileArgs,
+    common: &Common,
+    screen: &Screen,
+) -> Result<u8> {
+    let side = Side::from(side);
+    let options = SideOptions {
+        side,
+        scope: args.scope.clone(),
+        only: args.buckets.clone(),
+        no_ledger: args.no_ledger,
+        out: args.out.clone().unwrap_or_else(|| PathBuf::from(format!("{}-{side}", plan.name))),
+        spill: args.spill.clone(),
+        worker: gethostname::gethostname().to_string_lossy().into_owned(),
+    };
+    let mode = ProgressMode::choose(screen, common.no_progress || common.quiet);
+    let read = prove(mode, |board| read_side_alone(plan, &options, board))?;
+    print_result(screen, common.json, || read.to_json(), || read.render_text())?;
+    Ok(0)
+}
+
+fn diff(args: &DiffArgs, common: &Common, screen: &Screen) -> Result<u8> {
+    let options = DiffOptions {
+        folders: [args.a.clone(), args.b.clone()],
+        out: args.out.clone(),
+        max_rows: args.max_rows,
+    };
+    let diffed = sites::diff(&options)?;
+    print_result(screen, common.json, || diffed.to_json(), || diffed.render_text())?;
+    Ok(diffed.exit_code())
+}
+
 fn default_out(plan: &Plan) -> PathBuf {
     PathBuf::from(format!("{}-proof", plan.name))
 }
 
 /// Proves with bars of its own, and ends at the first signal: a proof changes nothing that would have to
 /// be brought to an end.
-fn prove(
-    mode: ProgressMode,
-    work: impl FnOnce(&Board) -> Result<ProofSummary>,
-) -> Result<ProofSummary> {
+fn prove<T>(mode: ProgressMode, work: impl FnOnce(&Board) -> Result<T>) -> Result<T> {
     wired::exit_on_signal()?;
     let board = Board::default();
     let reporter = Reporter::start(board.clone(), mode, Aim::Proof);

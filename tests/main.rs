@@ -8,3 +8,4 @@ mod mirror_test;
 mod oracle_test;
 mod pipe;
 mod reconcile;
+mod sites;

@@ -1,6 +1,7 @@
 //! An ordinary set of topics, and a million records for them.
 
 use super::brokers::{Error, Numbered, Oracle, Writing};
+use std::borrow::Borrow;
 use std::thread;
 
 /// What a topic is like, and which records it gets before and while onceover runs.
@@ -94,12 +95,13 @@ pub fn write_during(source: &Oracle, topics: &[Topic]) -> Result<(), Error> {
 
 /// Does it for all topics at once; the first error counts.
 pub fn side_by_side<T: Send>(
-    topics: &[Topic],
+    topics: &[impl Borrow<Topic> + Sync],
     each: impl Fn(&Topic) -> Result<T, Error> + Sync,
 ) -> Result<Vec<T>, Error> {
     thread::scope(|scope| {
         let each = &each;
-        let started: Vec<_> = topics.iter().map(|topic| scope.spawn(move || each(topic))).collect();
+        let started: Vec<_> =
+            topics.iter().map(|topic| scope.spawn(move || each(topic.borrow()))).collect();
         started.into_iter().map(|one| one.join().expect("it does not panic")).collect()
     })
 }

@@ -1,10 +1,11 @@
 //! The README's first command: moves a million records between two real Kafka clusters with the real
-//! program, kills it in the middle, and compares both sides with Apache Kafka's own consumer.
+//! program, kills it in the middle, lets it prove the copy, and shows what a difference looks like.
 //!
 //! - `data`: the topics, and what is written to them.
 //! - `onceover`: builds the program, runs it, kills it.
 //! - `progress`: how far the target is, as its brokers say.
-//! - `compare`: both sides, by code that is not the pipe's.
+//! - `compare`: both sides, by code that is not onceover's.
+//! - `tamper`: somebody else writes to the target, and the proof says so.
 //! - `page`: what is printed.
 //!
 //! Whatever it starts ends with it, however it ends: each process hangs on a pipe that closes then.
@@ -16,6 +17,7 @@ mod data;
 mod onceover;
 mod page;
 mod progress;
+mod tamper;
 
 use std::process::ExitCode;
 use std::thread;
@@ -23,7 +25,7 @@ use std::time::Instant;
 
 use brokers::distribution::Distribution;
 use brokers::{Cluster, Error, Oracle, run};
-use onceover::Program;
+use onceover::{PLAN, Program, Ran};
 use page::{count, seconds, step};
 use progress::Flow;
 
@@ -90,17 +92,24 @@ fn quickstart() -> Result<bool, Error> {
         crash(&program, &clusters.at_target, &topics)?;
         writers.join().expect("writing does not panic")
     })?;
-    page::command("run", "the producers are done: what came since the first run's fence");
-    page::ran(&program.run("3")?);
+    let rest = ["run", PLAN, "--json", "--out", &program.proof(REST)];
+    page::command(&rest, "the producers are done: what came since the first run's fence");
+    page::ran(&Ran::of(&program.start("3", &rest)?.finish(0)?)?);
 
-    let comparison = compare::both_sides(&clusters.at_source, &clusters.at_target, &topics)?;
-    comparison.print();
-    page::command("status", "from the ledger on the target, and the source's log ends");
-    print!("{}", program.status()?);
+    let same = compare::both_sides(&clusters.at_source, &clusters.at_target, &topics)?;
+    page::command(&["status", PLAN], "from the ledger on the target, and the source's log ends");
+    page::quote(&program.start("status", &["status", PLAN])?.finish(0)?);
+    let found = tamper::and_prove(&program, &clusters.at_target)?;
     drop(clusters);
-    page::end(comparison.is_same(), begun.elapsed(), run::folder()?);
-    Ok(comparison.is_same())
+    page::end(begun.elapsed(), &program.proofs(), run::folder()?);
+    Ok(same && found)
 }
+
+/// Folders of the proofs: of the run that was killed and went on, of the run after it, and of what
+/// somebody else wrote.
+const WHOLE: &str = "1-everything";
+const REST: &str = "2-what-came-since";
+const TAMPERED: &str = "3-tampered";
 
 fn start() -> Result<Clusters, Error> {
     thread::scope(|scope| {
@@ -117,8 +126,9 @@ fn start() -> Result<Clusters, Error> {
 /// Runs the program, kills it while transactions are open, and runs it again to its fence.
 fn crash(program: &Program, target: &Oracle, topics: &[data::Topic]) -> Result<(), Error> {
     let during: u64 = topics.iter().map(|topic| topic.during.count).sum();
-    page::command("run", &format!("while {} more records are written", count(during)));
-    let mut worker = program.start("1")?;
+    let run = ["run", PLAN, "--out", &program.proof(WHOLE)];
+    page::command(&run, &format!("while {} more records are written", count(during)));
+    let mut worker = program.start("1", &run)?;
     let all = topics.iter().map(|topic| topic.before.count).sum();
     let mut flow = Flow::of(target, topics);
     while !flow.look()?.is_in_the_middle(all) {
@@ -131,7 +141,7 @@ fn crash(program: &Program, target: &Oracle, topics: &[data::Topic]) -> Result<(
     let open = progress::open_transactions(target)?;
 
     // The page can wait, the restart cannot: it is timed.
-    let mut worker = program.start("2")?;
+    let mut worker = program.start("2", &run)?;
     while !flow.look()?.has_gone_on_since(&at_kill) {
         worker.must_be_running()?;
     }
@@ -142,11 +152,14 @@ fn crash(program: &Program, target: &Oracle, topics: &[data::Topic]) -> Result<(
         count(progress::committed(target, topics, &at_kill)?),
         open,
     ));
-    page::command("run", "the same again");
+    page::command(&run, "the same again");
     page::line(&format!(
         "records flowed again {} after the kill; the {open} open transactions were aborted",
         seconds(again)
     ));
-    page::ran(&worker.finish()?);
+    page::quote(&worker.finish(0)?);
+    page::line(
+        "(of the compacted `customers` the last record of each key counts: one side may hold fewer)",
+    );
     Ok(())
 }

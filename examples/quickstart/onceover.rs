@@ -44,12 +44,16 @@ pub struct Program {
     source: String,
     target: String,
     folder: &'static Path,
+    /// Where the proofs lie: they stay, unlike everything else.
+    proofs: PathBuf,
 }
 
 impl Program {
     pub fn new(program: PathBuf, source: &Cluster, target: &Cluster) -> Result<Program, Error> {
         let (source, target) = (source.bootstrap(), target.bootstrap());
-        Ok(Program { program, source, target, folder: run::folder()? })
+        let kafka = run::kafka_folder();
+        let proofs = kafka.parent().unwrap_or(&kafka).join("quickstart-proof");
+        Ok(Program { program, source, target, folder: run::folder()?, proofs })
     }
 
     fn environment(&self, command: &mut Command) {
@@ -59,37 +63,43 @@ impl Program {
             .env("QUICKSTART_TARGET", &self.target);
     }
 
-    /// `onceover run`; `name` is that of its files.
-    pub fn start(&self, name: &str) -> Result<Worker, Error> {
-        Worker::start(self, name)
+    /// `onceover` with these arguments; `name` is that of its files.
+    pub fn start(&self, name: &str, args: &[&str]) -> Result<Worker, Error> {
+        Worker::start(self, name, args)
     }
 
-    /// `onceover run` to its end.
-    pub fn run(&self, name: &str) -> Result<Ran, Error> {
-        self.start(name)?.finish()
+    /// Where the proofs lie, from the root of the repository where that is above it.
+    pub fn proofs(&self) -> String {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        self.proofs.strip_prefix(root).unwrap_or(&self.proofs).display().to_string()
     }
 
-    /// What `onceover status` prints.
-    pub fn status(&self) -> Result<String, Error> {
-        let mut command = Command::new(&self.program);
-        command.args(["status", PLAN]).stdin(Stdio::null());
-        self.environment(&mut command);
-        let output =
-            command.output().map_err(|e| Error::new(format!("cannot start `onceover`: {e}")))?;
-        if output.status.success() {
-            Ok(text(&output.stdout))
-        } else {
-            Err(Error::new(format!("`onceover status`: {}", text(&output.stderr))))
-        }
+    /// The folder of a proof.
+    pub fn proof(&self, name: &str) -> String {
+        format!("{}/{name}", self.proofs())
+    }
+
+    /// A file of a proof.
+    pub fn proof_file(&self, name: &str, file: &str) -> Result<String, Error> {
+        let path = self.proofs.join(name).join(file);
+        fs::read_to_string(&path).map_err(|e| Error::io("read", &path, &e))
     }
 }
 
-/// A run that ended well: what it said on stdout.
+/// A run that ended well: what it said on stdout, with `--json`.
 pub struct Ran {
     pub summary: Value,
 }
 
-/// One `onceover run` below the brokers' `supervise.sh`: it cannot outlive this process.
+impl Ran {
+    pub fn of(said: &str) -> Result<Ran, Error> {
+        let summary = serde_json::from_str(said)
+            .map_err(|e| Error::new(format!("`onceover --json` printed no JSON: {e}")))?;
+        Ok(Ran { summary })
+    }
+}
+
+/// One `onceover` below the brokers' `supervise.sh`: it cannot outlive this process.
 pub struct Worker {
     supervisor: Child,
     _lifeline: Option<ChildStdin>,
@@ -101,9 +111,9 @@ pub struct Worker {
 }
 
 impl Worker {
-    fn start(program: &Program, name: &str) -> Result<Worker, Error> {
+    fn start(program: &Program, name: &str, args: &[&str]) -> Result<Worker, Error> {
         let file = |ending: &str| program.folder.join(format!("onceover-{name}.{ending}"));
-        let (summary, log) = (file("json"), file("log"));
+        let (summary, log) = (file("out"), file("log"));
         // The supervisor notes in this folder that it was orphaned, and removes it.
         let data = file("data");
         fs::create_dir_all(&data).map_err(|e| Error::io("create", &data, &e))?;
@@ -114,7 +124,7 @@ impl Worker {
             // The supervisor logs both streams into one file: stdout gets one of its own.
             .args(["sh", "-c", "exec \"$@\" >\"$0\""])
             .args([&summary, &program.program])
-            .args(["run", PLAN, "--json"])
+            .args(args)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .process_group(0);
@@ -160,16 +170,13 @@ impl Worker {
         }
     }
 
-    /// Waits for its end, which must be a good one.
-    pub fn finish(mut self) -> Result<Ran, Error> {
+    /// Waits for its end, with this exit code; what it said on stdout.
+    pub fn finish(mut self, code: i32) -> Result<String, Error> {
         let status = self.wait()?;
-        if !status.success() {
-            return Err(self.failed("failed", status));
+        if status.code() != Some(code) {
+            return Err(self.failed("ended otherwise than it should", status));
         }
-        let said = fs::read(&self.summary).map_err(|e| Error::io("read", &self.summary, &e))?;
-        let summary = serde_json::from_slice(&said)
-            .map_err(|e| Error::new(format!("`onceover run --json` printed no JSON: {e}")))?;
-        Ok(Ran { summary })
+        fs::read_to_string(&self.summary).map_err(|e| Error::io("read", &self.summary, &e))
     }
 
     fn wait(&mut self) -> Result<ExitStatus, Error> {
@@ -182,7 +189,7 @@ impl Worker {
         let lines: Vec<&str> = log.lines().collect();
         let last = lines[lines.len().saturating_sub(20)..].join("\n");
         Error::new(format!(
-            "`onceover run` {how} ({status}); its log ends with\n{last}\nall of it: {}",
+            "`onceover` {how} ({status}); its log ends with\n{last}\nall of it: {}",
             self.log.display()
         ))
     }

@@ -2,7 +2,7 @@
 
 use super::brokers::Error;
 use super::data::Topic;
-use super::onceover::{PLAN, Ran};
+use super::onceover::Ran;
 use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ pub fn intro() {
     println!(
         "\
 onceover quickstart: a million records from one Kafka cluster to another, exactly once, although the
-program is killed in the middle
+program is killed in the middle; and the proof that both sides are the same
 
   needs  Rust and a C toolchain (both were there to get so far), a JDK 17 or newer, Maven
   takes  about half a minute; the first time a minute more, to fetch Apache Kafka
@@ -44,9 +44,15 @@ pub fn topics(topics: &[Topic]) {
 }
 
 /// A command as it is run, and why.
-pub fn command(verb: &str, why: &str) {
-    let json = if verb == "run" { " --json" } else { "" };
-    println!("\n$ onceover {verb} {PLAN}{json}     # {why}");
+pub fn command(args: &[&str], why: &str) {
+    println!("\n# {why}\n$ onceover {}", args.join(" "));
+}
+
+/// What a program printed, indented.
+pub fn quote(text: &str) {
+    for printed in text.trim_end().lines() {
+        println!("{}", format!("    {printed}").trim_end());
+    }
 }
 
 pub fn line(text: &str) {
@@ -63,13 +69,37 @@ pub fn ran(ran: &Ran) {
         count(number("transactions")),
         seconds(Duration::from_millis(number("elapsed_ms"))),
     ));
+    let proof = &ran.summary["proof"];
+    let compared = |side: &str| count(proof[side]["records_compared"].as_u64().unwrap_or(0));
+    line(&format!(
+        "compared {} records of the source with {} of the target in {}: {} differences",
+        compared("source"),
+        compared("target"),
+        seconds(Duration::from_millis(proof["elapsed_ms"].as_u64().unwrap_or(0))),
+        proof["differences"],
+    ));
 }
 
-pub fn end(same: bool, took: Duration, logs: &Path) {
-    let verdict = if same { "both sides are the same" } else { "THE TWO SIDES DIFFER" };
-    println!("\n{verdict}; it took {} in all. Both clusters are stopped.", seconds(took));
-    println!("logs: {}", logs.display());
-    println!("next: a plan of your own, see README.md");
+/// What lies in the folder of a proof.
+pub fn files() {
+    println!("\nwhat a proof leaves; all of it opens in a spreadsheet or an editor");
+    for (name, what) in [
+        ("partitions.csv", "every partition: range, counts, digests of both sides, verdict"),
+        ("diff.csv", "every key that differs, and how; empty after a clean proof"),
+        ("manifest-source.csv", "every key of the source: records, digest, first and last offset"),
+        ("manifest-target.csv", "the same of the target"),
+        ("summary.json", "the page above for a program, and what was not proved"),
+        ("SHA256SUMS", "for `sha256sum -c`: nobody has changed a file since"),
+    ] {
+        line(&format!("{name:<21}{what}"));
+    }
+}
+
+pub fn end(took: Duration, proofs: &str, logs: &Path) {
+    println!("\nit took {} in all. Both clusters are stopped.", seconds(took));
+    println!("proofs: {proofs}   (docs/reconcile.md says what every column means)");
+    println!("logs:   {}", logs.display());
+    println!("next:   a plan of your own, see README.md");
 }
 
 pub fn seconds(duration: Duration) -> String {

@@ -29,6 +29,36 @@ pub struct Clusters {
     pub target_id: String,
 }
 
+/// One cluster, connected; the other one is not contacted.
+pub struct OneSide {
+    /// Which.
+    pub side: Side,
+    /// How to open more clients.
+    pub connection: Connection,
+    /// Metadata, configs and offsets.
+    pub admin: Arc<Admin>,
+    /// Cluster id.
+    pub id: String,
+}
+
+impl OneSide {
+    /// Connects to one side.
+    pub fn connect(plan: &Plan, side: Side) -> Result<Self> {
+        let cluster = plan.cluster(side);
+        let client = format!("onceover-{}", plan.name);
+        let connection = Connection::new(side, &cluster.bootstrap, &cluster.properties, &client);
+        let admin = Arc::new(Admin::connect(&connection)?);
+        let id = admin.cluster_id()?;
+        Ok(Self { side, connection, admin, id })
+    }
+
+    /// The plan's ledger; only the target has one.
+    pub fn ledger(&self, plan: &Plan) -> Result<LedgerReader> {
+        let topic = Arc::from(plan.ledger_topic());
+        Ok(LedgerReader::open(&self.connection, self.admin.clone(), topic)?)
+    }
+}
+
 impl Clusters {
     /// Connects to both sides; the error names the side that did not answer, and why.
     pub fn connect(plan: &Plan) -> Result<Self> {

@@ -75,6 +75,12 @@ impl Ledger {
         })
     }
 
+    /// Ids of source and target cluster, as bound.
+    pub fn cluster_ids(&self) -> Option<(&str, &str)> {
+        let header = self.lanes.iter().find_map(|lane| lane.state.header.as_ref())?;
+        Some((&header.source_cluster, &header.target_cluster))
+    }
+
     /// What it says of each source partition. To be called once: it is moved out.
     pub fn take_claims(&mut self) -> BTreeMap<TopicPartition, Arc<Claim>> {
         let mut claims = BTreeMap::new();

@@ -33,6 +33,8 @@ pub(super) struct Detail {
     pub differences: Vec<u64>,
     /// Keys that were not judged, by part.
     pub superseded: Vec<u64>,
+    /// Keys and partitions that turned out not to be judged when they were read again.
+    pub superseded_since: u64,
     /// Records that are equal but for a timestamp that could not be written.
     pub untimed: u64,
 }
@@ -41,6 +43,7 @@ impl Detail {
     /// What became of a suspect.
     pub fn take(&mut self, scope: &Scope, found: Found) -> Result<()> {
         self.untimed += found.untimed;
+        self.superseded_since += found.superseded;
         for difference in &found.differences {
             self.row(scope, found.topic, found.key.as_deref(), difference)?;
         }
@@ -84,6 +87,7 @@ pub(super) fn compare_manifests(
         diff: DiffFile::create(folder, form, pass.plan.diff.max_rows)?,
         differences: vec![0; parts],
         superseded: vec![0; parts],
+        superseded_since: 0,
         untimed: 0,
     };
     join::<Error>(

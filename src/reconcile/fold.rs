@@ -7,6 +7,7 @@ use super::keying::{HASHED_KEY, Keying};
 use super::manifest::{Place, Seen};
 use super::part::Part;
 use super::read::Sink;
+use super::sites::Only;
 use super::spill::{Collector, SpillDir};
 use super::tally::{Gaps, Tally};
 use crate::digest::RecordDigest;
@@ -63,6 +64,7 @@ pub struct Fold<'a> {
     side: Side,
     parts: &'a [Part],
     digester: Digester<'a>,
+    only: Option<&'a Only>,
     /// Manifests by key.
     pub collector: Collector,
     /// By index of the part; `None` for those of other threads.
@@ -79,7 +81,13 @@ impl<'a> Fold<'a> {
         budget: usize,
     ) -> Self {
         let collector = Collector::new(Arc::clone(dir), budget);
-        Self { side, parts, digester, collector, tallies: vec![None; parts.len()] }
+        Self { side, parts, digester, only: None, collector, tallies: vec![None; parts.len()] }
+    }
+
+    /// Leaves out keys of other buckets.
+    #[must_use]
+    pub fn only(self, only: Option<&'a Only>) -> Self {
+        Self { only, ..self }
     }
 
     fn tally(&mut self, part: usize) -> &mut Tally {
@@ -102,6 +110,14 @@ impl Sink for Fold<'_> {
         let parts = self.parts;
         let this = &parts[part];
         let offset = record.offset;
+        if let Some(only) = self.only
+            && !only.has(part, self.digester.key(record.key))
+        {
+            let tally = self.tally(part);
+            tally.read += 1;
+            tally.bytes += record.bytes() as u64;
+            return Ok(());
+        }
         let place = match self.side {
             Side::Source => this.source_place(offset),
             Side::Target => this.target_place(offset).map(|(place, _)| place),

@@ -18,6 +18,9 @@ const KEY_DOMAIN: &[u8] = b"onceover key v1\0";
 /// Begins what is hashed for a record.
 const RECORD_DOMAIN: &[u8] = b"onceover record v1\0";
 
+/// All that is hashed to tell whether two secrets are the same.
+const CHECK_DOMAIN: &[u8] = b"onceover check v1\0";
+
 /// Bytes of what stands for a key.
 pub const HASHED_KEY: usize = 32;
 
@@ -35,6 +38,7 @@ pub enum Keying {
 pub struct Hashing {
     key: Hmac<Sha256>,
     record: Hmac<Sha256>,
+    check: Hmac<Sha256>,
 }
 
 impl fmt::Debug for Keying {
@@ -55,12 +59,23 @@ impl Keying {
             hmac.update(domain);
             hmac
         };
-        Self::Hashed(Box::new(Hashing { key: of(KEY_DOMAIN), record: of(RECORD_DOMAIN) }))
+        Self::Hashed(Box::new(Hashing {
+            key: of(KEY_DOMAIN),
+            record: of(RECORD_DOMAIN),
+            check: of(CHECK_DOMAIN),
+        }))
     }
 
     /// Whether keys and digests are hashed.
     pub fn is_hashed(&self) -> bool {
         matches!(self, Self::Hashed(_))
+    }
+
+    /// Tells two secrets apart without telling either: 32 hexadecimal digits; `None` without a secret.
+    pub fn check(&self) -> Option<String> {
+        let Self::Hashed(hashing) = self else { return None };
+        let hash = hashing.check.clone().finalize().into_bytes();
+        Some(hash[..16].iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
     /// The key as it is named; no key stays no key. `scratch` is overwritten where keys are hashed.
@@ -182,6 +197,15 @@ mod tests {
                 RecordDigest::of(&record, kept, &mut Vec::new())
             );
         }
+    }
+
+    #[test]
+    fn secrets_are_told_apart_by_the_number_of_the_specification() {
+        let check = keying().check().unwrap();
+        assert_eq!(check, "aaded04de0faf56ddbe86a28d111ef0d");
+        assert!(SPECIFICATION.contains(&check), "{check} is not in docs/digest.md");
+        assert_ne!(Keying::hashed(&Secret::new("another")).check(), Some(check));
+        assert_eq!(Keying::Plain.check(), None);
     }
 
     #[test]

@@ -9,6 +9,7 @@
 //!   `align` finds where both sides begin.
 //! - [`read`]: both sides at once. [`fold`]: the first reading. [`spill`]: within bounded memory.
 //! - [`judge`]: the rules that find differences. [`suspects`] are read again: [`detail`].
+//! - [`sites`]: each side read by itself, where no record may cross the link, and compared elsewhere.
 //! - `pass`: one proof from beginning to end; `resume` and [`verified`]: behind an earlier one; `compared`
 //!   and `proof`: what it comes to. [`aborted`]: what a consumer would see that reads uncommitted.
 
@@ -24,6 +25,7 @@ pub mod judge;
 pub mod key;
 pub mod keying;
 pub mod line;
+mod look;
 pub mod manifest;
 pub mod part;
 mod pass;
@@ -32,6 +34,7 @@ mod proof;
 pub mod read;
 mod resume;
 pub mod scope;
+pub mod sites;
 pub mod spill;
 pub mod suspects;
 pub mod tally;

@@ -13,12 +13,13 @@ use super::detail::{Collect, judge_lines};
 use super::fold::{Digester, Fold};
 use super::judge::Rules;
 use super::keying::Keying;
+use super::look::{existing, offsets};
 use super::manifest::Manifest;
 use super::part::Part;
 use super::proof::{Proof, finish};
-use super::read::{Reading, Task, read_both, read_side};
+use super::read::{Outcome, Reading, Task, read_both, read_side};
 use super::resume::resume;
-use super::scope::{Scope, existing, offsets, scope};
+use super::scope::{Scope, scope};
 use super::spill::{Merged, Runs, SpillDir, SpillError, Stored, merge};
 use super::suspects::Span;
 use super::tally::Tally;
@@ -47,7 +48,7 @@ pub struct Options {
 }
 
 /// How often a pass begins anew when retention overtakes it.
-const ATTEMPTS: u32 = 3;
+pub(super) const ATTEMPTS: u32 = 3;
 
 /// Everything that the steps of a pass share.
 pub(super) struct Pass<'a> {
@@ -62,8 +63,8 @@ pub(super) struct Pass<'a> {
     pub by_ledger: bool,
 }
 
-/// Proves what the plan has copied, or says what differs. Leaves the auditor's files, and, where nothing
-/// differs, a `verified` entry in the ledger.
+/// Proves what the plan has copied, or says what differs. Leaves the auditor's files, and `verified`
+/// entries in the ledger: how far each partition is proved, or how many of its keys differ.
 pub fn prove(
     plan: &Plan,
     clusters: &Clusters,
@@ -101,7 +102,8 @@ pub fn prove(
     finish(&pass, folder, Proof { scope, mode, tallies, aborted, began }, compared)
 }
 
-fn keying(plan: &Plan) -> Result<Keying> {
+/// How the plan wants keys to be named.
+pub(super) fn keying(plan: &Plan) -> Result<Keying> {
     match (plan.reconcile.keys, &plan.reconcile.secret) {
         (Keys::Plain, _) => Ok(Keying::Plain),
         (Keys::Hashed, Some(secret)) => Ok(Keying::hashed(secret)),
@@ -110,10 +112,51 @@ fn keying(plan: &Plan) -> Result<Keying> {
 }
 
 /// What the first reading of one side came to.
-struct Folded {
-    runs: Vec<Runs<Manifest>>,
-    tallies: Vec<Tally>,
-    lost: Vec<usize>,
+pub(super) struct Folded {
+    pub runs: Vec<Runs<Manifest>>,
+    /// By part.
+    pub tallies: Vec<Tally>,
+    /// Parts whose log lost what was to be read.
+    pub lost: Vec<usize>,
+}
+
+impl Folded {
+    /// Of the threads' shares.
+    pub fn of(outcome: Outcome<Fold<'_>>, parts: usize) -> Result<Self> {
+        let mut tallies = vec![None; parts];
+        let mut runs = Vec::new();
+        for sink in outcome.sinks {
+            for (slot, tally) in tallies.iter_mut().zip(sink.tallies) {
+                *slot = slot.take().or(tally);
+            }
+            runs.push(sink.collector.finish()?);
+        }
+        let tallies = tallies.into_iter().map(Option::unwrap_or_default).collect();
+        let lost = outcome.lost.into_iter().map(|(part, _)| part).collect();
+        Ok(Self { runs, tallies, lost })
+    }
+}
+
+/// What is to be read of each part that `range` does not leave out, from its log start on.
+pub(super) fn tasks(
+    board: &Board,
+    side: Side,
+    parts: &[Part],
+    range: impl Fn(usize, &Part) -> Option<(i64, i64)>,
+) -> Vec<Task> {
+    let mut tasks = Vec::new();
+    for (index, part) in parts.iter().enumerate() {
+        let Some((from, until)) = range(index, part) else { continue };
+        let from = from.max(part.reach(side).log_start);
+        if from >= until {
+            continue;
+        }
+        let at = part.at(side).clone();
+        let shown = TopicPartition::new(format!("{side} {}", at.topic), at.partition);
+        board.scope(&shown, from, until);
+        tasks.push(Task { part: index, range: LogRange { at, from, until }, shown });
+    }
+    tasks
 }
 
 impl Pass<'_> {
@@ -152,50 +195,15 @@ impl Pass<'_> {
     fn fold(&self, parts: &[Part]) -> Result<[Folded; 2]> {
         let tasks = [Side::Source, Side::Target].map(|side| {
             let whole = |part: &Part| (part.reach(side).from, part.reach(side).until);
-            self.tasks(side, parts, |_, part| Some(whole(part)))
+            tasks(self.board, side, parts, |_, part| Some(whole(part)))
         });
         let readings =
             [Side::Source, Side::Target].map(|side| self.reading(side, Isolation::Committed));
         let [of_source, of_target] = tasks;
         let make = |side| Fold::new(side, parts, self.digester(), &self.spill, self.budget.table);
         let outcomes = read_both([(&readings[0], of_source), (&readings[1], of_target)], &make)?;
-        let mut folded = Vec::new();
-        for outcome in outcomes {
-            let mut tallies = vec![None; parts.len()];
-            let mut runs = Vec::new();
-            for sink in outcome.sinks {
-                for (slot, tally) in tallies.iter_mut().zip(sink.tallies) {
-                    *slot = slot.take().or(tally);
-                }
-                runs.push(sink.collector.finish()?);
-            }
-            let tallies = tallies.into_iter().map(Option::unwrap_or_default).collect();
-            let lost = outcome.lost.into_iter().map(|(part, _)| part).collect();
-            folded.push(Folded { runs, tallies, lost });
-        }
-        Ok(folded.try_into().unwrap_or_else(|_| unreachable!("two sides were read")))
-    }
-
-    /// What is to be read of each part that `range` does not leave out, from its log start on.
-    fn tasks(
-        &self,
-        side: Side,
-        parts: &[Part],
-        range: impl Fn(usize, &Part) -> Option<(i64, i64)>,
-    ) -> Vec<Task> {
-        let mut tasks = Vec::new();
-        for (index, part) in parts.iter().enumerate() {
-            let Some((from, until)) = range(index, part) else { continue };
-            let from = from.max(part.reach(side).log_start);
-            if from >= until {
-                continue;
-            }
-            let at = part.at(side).clone();
-            let shown = TopicPartition::new(format!("{side} {}", at.topic), at.partition);
-            self.board.scope(&shown, from, until);
-            tasks.push(Task { part: index, range: LogRange { at, from, until }, shown });
-        }
-        tasks
+        let [source, target] = outcomes;
+        Ok([Folded::of(source, parts.len())?, Folded::of(target, parts.len())?])
     }
 
     fn merged<T: Stored>(&self, runs: Vec<Runs<T>>) -> Result<Merged<T>> {
@@ -238,7 +246,7 @@ impl Pass<'_> {
         let ends = self.ends_now(&parts)?;
         let suspects = &compared.suspects;
         let tasks = [Side::Source, Side::Target].map(|side| {
-            self.tasks(side, &parts, |index, part| {
+            tasks(self.board, side, &parts, |index, part| {
                 let span = suspects.spans(index)?[side as usize];
                 let end = ends[side as usize].get(part.at(side)).copied();
                 Some(again(part, side, span, end))
@@ -288,7 +296,7 @@ impl Pass<'_> {
     }
 }
 
-fn overtaken() -> Error {
+pub(super) fn overtaken() -> Error {
     Error::cluster(Side::Source, "retention deletes records faster than they are read")
         .hint("raise `retention.ms` or `retention.bytes` of the topic while it is proved")
 }

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use super::compared::{Compared, Detail};
+use super::look::still_the_same;
 use super::part::Part;
 use super::pass::Pass;
-use super::scope::{Scope, still_the_same};
+use super::scope::Scope;
 use super::tally::Tally;
 use super::verified::AtAnchor;
 use crate::cluster::ControlWriter;
@@ -46,13 +47,14 @@ pub(super) fn finish(
     // A topic made anew while it was read would make any result worthless.
     still_the_same(pass.clusters, &proof.scope.topics)?;
     let rows = rows(pass, &proof, &detail);
-    let untimed = detail.untimed;
+    let (untimed, since) = (detail.untimed, detail.superseded_since);
     let (diff, differences) = detail.diff.finish()?;
     // Where retention has left something to compare, what it took is told, and no reason to fail.
     let nothing_compared = rows.iter().all(|row| row.verdict == Verdict::NotProved);
     let unproved = if nothing_compared { rows.len() as u64 } else { 0 };
-    let proved: Vec<bool> = rows.iter().map(|row| row.verdict == Verdict::Equal).collect();
-    let not_proved = not_proved(&proof, &rows, untimed);
+    let told: Vec<bool> = rows.iter().map(|row| row.verdict != Verdict::NotProved).collect();
+    let differing: Vec<u64> = rows.iter().map(|row| row.differences).collect();
+    let not_proved = not_proved(&proof, &rows, untimed, since);
     let [manifest_source, manifest_target] = manifests;
     let mut files = vec![partitions::write(&folder, rows)?, diff, manifest_source, manifest_target];
     let side = |side: Side| {
@@ -100,7 +102,7 @@ pub(super) fn finish(
         redact_json(summary.to_json(), &|text| pass.plan.redactor().redact(text).into_owned());
     files.push(summary_json::write(&folder, &redacted)?);
     folder.publish(&files)?;
-    tell_ledger(pass, &proof, &proved, &id)?;
+    tell_ledger(pass, &proof, (&told, &differing), &id)?;
     Ok(summary)
 }
 
@@ -158,7 +160,7 @@ fn rows(pass: &Pass<'_>, proof: &Proof, detail: &Detail) -> Vec<PartitionRow> {
     proof.scope.parts.iter().enumerate().map(row).collect()
 }
 
-fn not_proved(proof: &Proof, rows: &[PartitionRow], untimed: u64) -> Vec<NotProved> {
+fn not_proved(proof: &Proof, rows: &[PartitionRow], untimed: u64, since: u64) -> Vec<NotProved> {
     let sum = |of: fn(&PartitionRow) -> u64| rows.iter().map(of).sum::<u64>();
     let counted = [
         (
@@ -169,7 +171,7 @@ fn not_proved(proof: &Proof, rows: &[PartitionRow], untimed: u64) -> Vec<NotProv
             sum(|row| row.expired_target),
             "records of the source whose copies have expired on the target",
         ),
-        (sum(|row| row.superseded), "keys with a newer record, judged by the next pass"),
+        (since + sum(|row| row.superseded), "keys with a newer record, judged by the next pass"),
         (sum(|row| row.gaps), "source offsets that were gone before they could be copied"),
         (sum(|row| row.filtered), "records that a transform left out"),
         (
@@ -210,8 +212,14 @@ fn overrides(pass: &Pass<'_>, scope: &Scope) -> Vec<Override> {
     recorded.map(|(_, entry)| over(&entry.what, &entry.reason)).chain(allowed).collect()
 }
 
-/// Notes what was proved, so that the next pass reads only what comes after it.
-fn tell_ledger(pass: &Pass<'_>, proof: &Proof, proved: &[bool], id: &str) -> Result<()> {
+/// Notes what was proved, so that the next pass reads only what comes after it; and what differs, which
+/// takes an earlier proof back.
+fn tell_ledger(
+    pass: &Pass<'_>,
+    proof: &Proof,
+    (told, differing): (&[bool], &[u64]),
+    id: &str,
+) -> Result<()> {
     let Some(ledger) = &proof.scope.ledger else { return Ok(()) };
     let parts = &proof.scope.parts;
     let known = &ledger.control.verified;
@@ -248,13 +256,13 @@ fn tell_ledger(pass: &Pass<'_>, proof: &Proof, proved: &[bool], id: &str) -> Res
     let [source, target] = sides;
     let (source, target) = (source?, target?);
     let mut entries = Vec::new();
-    for (index, part) in parts.iter().enumerate().filter(|(index, _)| proved[*index]) {
+    for (index, part) in parts.iter().enumerate().filter(|(index, _)| told[*index]) {
         let earlier = known.get(&part.source).filter(|_| part.proved_before.is_some());
         let tally = &proof.tallies[0][index];
         let news = part.proved_before != Some((source[index].next, target[index].next));
         let whole =
             part.proved_before.is_none() && !part.policy.compacts() && !pass.keying.is_hashed();
-        if !news {
+        if !news && differing[index] == 0 {
             continue;
         }
         entries.push(VerifiedPartition {
@@ -262,7 +270,7 @@ fn tell_ledger(pass: &Pass<'_>, proof: &Proof, proved: &[bool], id: &str) -> Res
             partition: part.source.partition,
             from: part.ledger.as_ref().map_or(0, |claim| claim.state.start),
             records: tally.records + earlier.map_or(0, |(_, earlier)| earlier.records),
-            differences: 0,
+            differences: differing[index],
             digest: whole.then_some(tally.digest),
             source: source[index].clone(),
             target: target[index].clone(),

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
+use super::look::existing;
 use super::part::Part;
 use super::pass::Pass;
-use super::scope::{Scope, existing};
+use super::scope::Scope;
 use super::verified::{AtAnchor, SideNow, outdated};
 use crate::cluster::{Admin, At, First, LogReader};
 use crate::digest::RecordDigest;

@@ -15,7 +15,8 @@ pub mod panics;
 pub mod progress;
 pub mod screen;
 pub mod status;
-mod status_render;
+mod status_json;
+mod status_text;
 pub mod summary;
 mod table;
 

@@ -1,5 +1,5 @@
 //! `onceover status`: where a plan stands, from its ledger and, while the source answers, the source's
-//! log ends. Pure; `status_render` gives it words.
+//! log ends. Pure; `status_text` and `status_json` give it words.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,8 +18,10 @@ pub enum Stage {
     NoFence,
     /// Some partition has not reached the fence.
     Copying,
-    /// Every lane has reached the fence.
+    /// Every lane has reached the fence; something of it is not proved.
     Copied,
+    /// Every lane has reached the fence, and everything up to the positions is proved.
+    Proved,
 }
 
 /// The latest valid fence.
@@ -44,6 +46,8 @@ pub struct PartitionLine {
     pub target_topic: Option<String>,
     /// Its lane, once there is a ledger.
     pub lane: Option<u32>,
+    /// First source offset in scope.
+    pub start: Option<i64>,
     /// Next source offset to copy.
     pub position: Option<i64>,
     /// The latest fence's offset.
@@ -58,6 +62,41 @@ pub struct PartitionLine {
     pub untimed: u64,
     /// Source offsets that were gone before they could be copied.
     pub gone: u64,
+    /// What the latest proof says of it.
+    pub proof: Option<ProofLine>,
+}
+
+/// What the latest proof said of one partition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProofLine {
+    /// Source offset up to which both sides were compared.
+    pub up_to: i64,
+    /// When, in milliseconds since 1970.
+    pub at: i64,
+    /// Keys that differed; proved means 0.
+    pub differences: u64,
+}
+
+/// How far a plan is proved.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Proved {
+    /// Partitions that are proved up to their position.
+    pub whole: usize,
+    /// Partitions that have a position.
+    pub of: usize,
+    /// Offsets between what is proved and the positions.
+    pub behind: u64,
+    /// Partitions in which the latest proof found differences.
+    pub different: usize,
+    /// When the latest proof said something new, in milliseconds since 1970.
+    pub last_at: Option<i64>,
+}
+
+impl Proved {
+    /// Whether nothing is copied that is not proved.
+    pub fn everything(&self) -> bool {
+        self.of > 0 && self.whole == self.of
+    }
 }
 
 impl PartitionLine {
@@ -66,6 +105,7 @@ impl PartitionLine {
             at: at.clone(),
             target_topic: None,
             lane: None,
+            start: None,
             position: None,
             fence: None,
             log_end: None,
@@ -73,12 +113,29 @@ impl PartitionLine {
             bytes: 0,
             untimed: 0,
             gone: 0,
+            proof: None,
         }
     }
 
     /// Offsets between position and log end, where both are known.
     pub fn lag(&self) -> Option<u64> {
         Some(difference(self.position?, self.log_end?))
+    }
+
+    /// Source offset up to which both sides are known to be equal.
+    pub fn proved(&self) -> Option<i64> {
+        self.proof.filter(|proof| proof.differences == 0).map(|proof| proof.up_to)
+    }
+
+    /// Offsets that are copied and not proved.
+    pub fn unproved(&self) -> Option<u64> {
+        let position = self.position?;
+        Some(difference(self.proved().or(self.start)?, position))
+    }
+
+    /// Whether everything that is copied of it is proved.
+    pub fn proved_whole(&self) -> bool {
+        self.proved().is_some_and(|proved| self.position.is_some_and(|position| proved >= position))
     }
 
     /// Whether it is at its fence; one without a fence has nothing to reach.
@@ -189,7 +246,13 @@ impl Status {
             for lane in lanes {
                 line.fill(lane);
             }
+            line.proof = control.verified.get(&line.at).map(|(at, verified)| ProofLine {
+                up_to: verified.source.next,
+                at: *at,
+                differences: verified.differences,
+            });
         }
+        let everything_proved = Proved::of(&partitions).everything();
         Self {
             plan: plan.into(),
             ledger_topic: ledger_topic.into(),
@@ -203,6 +266,7 @@ impl Status {
                 (None, _) => Stage::NoLedger,
                 (Some(_), None) => Stage::NoFence,
                 (Some(_), Some((_, None))) => Stage::Copying,
+                (Some(_), Some((_, Some(_)))) if everything_proved => Stage::Proved,
                 (Some(_), Some((_, Some(_)))) => Stage::Copied,
             },
             fence: latest.map(|(fence, done)| FenceLine {
@@ -248,10 +312,29 @@ impl Status {
         (known.iter().sum(), self.partitions.len() - known.len())
     }
 
+    /// How far it is proved.
+    pub fn proved(&self) -> Proved {
+        Proved::of(&self.partitions)
+    }
+
     /// How many partitions of the fence have reached it, and how many it has.
     pub fn reached(&self) -> (usize, usize) {
         let fenced = || self.partitions.iter().filter(|line| line.fence.is_some());
         (fenced().filter(|line| line.reached()).count(), fenced().count())
+    }
+}
+
+impl Proved {
+    fn of(partitions: &[PartitionLine]) -> Self {
+        let bound = || partitions.iter().filter(|line| line.position.is_some());
+        let proofs = || bound().filter_map(|line| line.proof);
+        Self {
+            whole: bound().filter(|line| line.proved_whole()).count(),
+            of: bound().count(),
+            behind: bound().filter_map(PartitionLine::unproved).sum(),
+            different: proofs().filter(|proof| proof.differences > 0).count(),
+            last_at: proofs().map(|proof| proof.at).max(),
+        }
     }
 }
 
@@ -260,6 +343,7 @@ impl PartitionLine {
     fn fill(&mut self, lane: &LaneState) {
         if let Some(state) = lane.partitions.get(&self.at) {
             self.target_topic = Some(state.target_topic.to_string());
+            self.start = Some(state.start);
             self.position = Some(state.next);
             self.records = state.records;
             self.bytes = state.bytes;
@@ -272,3 +356,7 @@ impl PartitionLine {
 fn difference(low: i64, high: i64) -> u64 {
     u64::try_from(high.saturating_sub(low)).unwrap_or(0)
 }
+
+#[cfg(test)]
+#[path = "status_tests.rs"]
+mod tests;

@@ -74,7 +74,9 @@ fn records_that_expire_under_a_run_stop_it_and_the_next_one_records_the_gap() ->
     assert_eq!(case.entries("refused").len(), 1);
 
     case.rewrite("run.on_gap = \"record\"");
-    case.migration.run(&[]).expect(0);
+    // Nothing is left on the source that the copy could be compared with.
+    let recorded = case.migration.run(&["--json"]).expect(1);
+    assert_eq!(recorded.json()["result"], "not-proved");
     assert!(!case.entries("gap").is_empty());
     Ok(())
 }

@@ -109,6 +109,7 @@ impl Proof {
 
     /// Ends the test unless all is proved: no row, every partition equal.
     #[track_caller]
+    #[expect(clippy::wrong_self_convention, reason = "reads as a sentence")]
     pub fn is_clean(self) -> Proof {
         assert_eq!(self.rows, [], "{:#?}", self.partitions);
         assert_eq!(self.summary["result"], "proved", "{:#}", self.summary);

@@ -110,12 +110,19 @@ fn records_that_another_writer_adds_between_copies_are_extra_or_doubles() -> Res
     assert_eq!(proof.rows, [double, extra], "by key");
     assert_eq!(proof.number("/differences_by_kind/extra"), 1);
     assert_eq!(proof.number("/differences_by_kind/duplicated"), 1);
-    // A run has nothing to copy, but ends with the proof. That reads what is new alone, where the
-    // double has no original.
+    // A run has nothing to copy, but ends with the proof. What differed is read from the beginning again.
     let run = copied.migration.run(&["--json"]).expect(1);
     assert_eq!(run.json()["result"], "different");
     let news = Proof::read(&copied.migration);
     let kinds: Vec<&str> = news.rows.iter().map(|row| &*row.kind).collect();
-    assert_eq!((&news.summary["mode"], kinds), (&"incremental".into(), vec!["extra", "extra"]));
+    assert_eq!((&news.summary["mode"], kinds), (&"full".into(), vec!["duplicated", "extra"]));
+    let because = news.summary["full_because"].as_str().unwrap_or_default();
+    assert!(because.contains("the earlier pass found differences"), "{because}");
+    let status = copied.migration.status();
+    assert_eq!(
+        (&status["stage"], &status["proof"]["different"]),
+        (&"copied-not-proved".into(), &2.into()),
+        "{status}"
+    );
     Ok(())
 }

@@ -14,6 +14,16 @@ use crate::reconcile::manifest::Manifest;
 /// order of `pairs`. Offsets are given only where the whole side differs; `made_by` only where a foreign
 /// record or a claimed one tells it.
 pub fn coarse(rules: &Rules, key: Option<&[u8]>, pairs: &[PartitionPair]) -> Vec<Difference> {
+    coarse_because(NOT_READ, rules, key, pairs)
+}
+
+/// [`coarse`], and why nothing was read again.
+pub fn coarse_because(
+    why: &str,
+    rules: &Rules,
+    key: Option<&[u8]>,
+    pairs: &[PartitionPair],
+) -> Vec<Difference> {
     let last_only = rules.last_only(key);
     let ordered = order_claimed(*rules, key, pairs);
     let clean = |pair: &PartitionPair| match last_only {
@@ -34,13 +44,13 @@ pub fn coarse(rules: &Rules, key: Option<&[u8]>, pairs: &[PartitionPair]) -> Vec
         };
         tallies[at].note_at(Kind::Moved, Some(source_offset), Some(target_offset), None);
         tallies[at].count_moved(differing[to].partition, count);
-        tallies[at].remark(Kind::Moved, NOT_READ.into());
+        tallies[at].remark(Kind::Moved, why.into());
     }
     for (at, pair) in differing.iter().enumerate().filter(|(at, _)| !came[*at]) {
         if tallies[at].is_empty() {
             let (kind, count) = if last_only { by_last(pair) } else { by_counts(pair) };
             note(&mut tallies[at], pair, kind, count);
-            tallies[at].remark(kind, NOT_READ.into());
+            tallies[at].remark(kind, why.into());
         }
     }
     let row = |(pair, tally): (&&PartitionPair, &Tally)| {

@@ -27,7 +27,7 @@ mod oracle;
 #[cfg(test)]
 mod table;
 
-pub use coarse::coarse;
+pub use coarse::{coarse, coarse_because};
 pub use compare::compare;
 pub use matching::{Leftovers, leftovers};
 

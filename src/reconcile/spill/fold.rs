@@ -83,9 +83,9 @@ pub struct FoldTable {
 }
 
 impl FoldTable {
-    /// Folds one record into its key's manifest; nothing has changed if the table is full.
-    pub fn push(&mut self, at: KeyAt<'_>, seen: Seen) -> Result<(), Full> {
-        let hash = hash(at);
+    /// Folds one record into its key's manifest; nothing has changed if the table is full. `hash` is
+    /// [`hash`] of `at`.
+    pub fn push(&mut self, at: KeyAt<'_>, hash: u32, seen: Seen) -> Result<(), Full> {
         let mut slot = self.slot(hash);
         while let Some(&entry) = self.index.get(slot) {
             if entry == EMPTY {
@@ -98,6 +98,21 @@ impl FoldTable {
             slot = (slot + 1) & (self.index.len() - 1);
         }
         self.insert(at, hash, seen)
+    }
+
+    /// Touches what looking these keys up will touch, all of them at each step.
+    pub fn warm_for(&self, hashes: impl Iterator<Item = u32> + Clone) {
+        let entry = |hash| self.index.get(self.slot(hash)).copied().filter(|entry| *entry != EMPTY);
+        black_box(hashes.clone().filter_map(entry).fold(0, |all, entry| all ^ entry));
+        let row = |hash| entry(hash).map(|entry| self.rows.get(entry as u32 as usize));
+        black_box(hashes.clone().filter_map(row).fold(0, |all, row| all ^ row.word));
+        for row in hashes.filter_map(row) {
+            black_box(row.at(&self.keys).key.and_then(<[u8]>::first));
+            if row.shape == Shape::Many {
+                let manifest = self.many.get(row.word as usize);
+                black_box((manifest.sequence.count, manifest.last_offset, manifest.beyond));
+            }
+        }
     }
 
     fn push_to(&mut self, row: usize, seen: Seen) -> Result<(), Full> {
@@ -202,7 +217,8 @@ impl FoldTable {
     }
 }
 
-fn hash(at: KeyAt<'_>) -> u32 {
+/// What a key is found by.
+pub fn hash(at: KeyAt<'_>) -> u32 {
     let place = u64::from(at.topic) << 32 | u64::from(at.partition as u32);
     let seed = if at.key.is_some() { place } else { !place };
     xxh3_64_with_seed(at.key.unwrap_or_default(), seed) as u32
@@ -299,7 +315,7 @@ mod tests {
                 let mut key = vec![0; len];
                 key[..8].copy_from_slice(&offset.to_le_bytes());
                 let at = KeyAt { topic: 0, key: Some(&key), partition: 0 };
-                if table.push(at, seen(offset)).is_err() {
+                if table.push(at, hash(at), seen(offset)).is_err() {
                     return (table.bytes(), table.len());
                 }
             }

@@ -26,8 +26,25 @@ pub const MANIFEST_TARGET: &str = "manifest-target.csv";
 /// The proof in short.
 pub const SUMMARY: &str = "summary.json";
 
+/// What one side of two sites has read, and how far.
+pub const SCOPE: &str = "scope.json";
+/// What one side holds of every bucket of keys.
+pub const BUCKETS: &str = "buckets.csv";
+/// Buckets that are to be read again, on both sides.
+pub const BUCKETS_DIFFERING: &str = "buckets-differing.csv";
+
 /// Everything that a proof can leave; a folder with anything else in it is not touched.
-const NAMES: [&str; 6] = [PARTITIONS, DIFF, MANIFEST_SOURCE, MANIFEST_TARGET, SUMMARY, sums::FILE];
+const NAMES: [&str; 9] = [
+    PARTITIONS,
+    DIFF,
+    MANIFEST_SOURCE,
+    MANIFEST_TARGET,
+    SUMMARY,
+    SCOPE,
+    BUCKETS,
+    BUCKETS_DIFFERING,
+    sums::FILE,
+];
 
 /// How many foreign names an error lists.
 const NAMED: usize = 5;

@@ -8,8 +8,9 @@
 //!
 //! - [`folder`]: where they lie, readable by the owner only, replaced as a whole. [`sums`]: `SHA256SUMS`.
 //! - [`cell`]: how bytes that anybody may have written become a cell. [`csv_file`]: rows of such cells.
-//! - [`diff`], [`manifest`] and [`manifest_reader`], [`partitions`], [`summary`]: a file each.
+//! - [`buckets`], [`diff`], [`manifest`] and [`manifest_reader`], [`partitions`], [`summary`]: a file each.
 
+pub mod buckets;
 pub mod cell;
 mod csv_file;
 pub mod diff;

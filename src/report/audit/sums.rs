@@ -26,6 +26,15 @@ pub fn render(files: &[Written]) -> String {
 /// # Errors
 /// There is no `SHA256SUMS`, or a file is not the one that it names.
 pub fn verify(folder: &Path) -> Result<()> {
+    verify_lacking(folder, &[]).map(drop)
+}
+
+/// The same for a folder of which files in `may_lack` were left behind; the names of those that are
+/// there.
+///
+/// # Errors
+/// As [`verify`], for all other files.
+pub fn verify_lacking(folder: &Path, may_lack: &[&str]) -> Result<Vec<String>> {
     let path = folder.join(FILE);
     let text = fs::read_to_string(&path).map_err(|error| {
         let told = local_error("read", &path, &error);
@@ -35,6 +44,7 @@ pub fn verify(folder: &Path) -> Result<()> {
             told
         }
     })?;
+    let mut there = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
         // A name with a slash would lead out of the folder.
         let (sum, name) = line
@@ -44,7 +54,13 @@ pub fn verify(folder: &Path) -> Result<()> {
         let file = folder.join(name);
         let told = |error| local_error("read", &file, &error);
         let mut sha256 = Sha256::new();
-        io::copy(&mut File::open(&file).map_err(told)?, &mut sha256).map_err(told)?;
+        let mut opened = match File::open(&file) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && may_lack.contains(&name) => {
+                continue;
+            }
+            opened => opened.map_err(told)?,
+        };
+        io::copy(&mut opened, &mut sha256).map_err(told)?;
         if format!("{:x}", sha256.finalize()) != sum {
             return Err(Error::usage(format!(
                 "`{}` is not the file that `{FILE}` names: its SHA-256 differs",
@@ -52,8 +68,9 @@ pub fn verify(folder: &Path) -> Result<()> {
             ))
             .hint("copy the folder again, or prove again"));
         }
+        there.push(name.to_owned());
     }
-    Ok(())
+    Ok(there)
 }
 
 #[cfg(test)]

@@ -1,0 +1,380 @@
+//! What `onceover status` says of small ledgers.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::*;
+use crate::digest::{RecordDigest, SequenceDigest};
+use crate::ledger::{
+    Anchor, Bind, BindPartition, Carry, CarryPartition, ControlState, Done, Entry, Fence, Found,
+    Gap, Header, LaneState, ProvedSide, Refused, Role, Runs, Verified, VerifiedPartition,
+};
+use crate::plan::{TopicPartition, lane_of};
+
+const NOON: i64 = 1_772_330_400_000;
+
+fn header(role: Role) -> Entry {
+    Entry::Header(Header {
+        plan: "orders-eu".into(),
+        generation: 1,
+        lanes: 2,
+        source_cluster: "old".into(),
+        target_cluster: "new".into(),
+        partition_role: role,
+        tool: "0.1.0".into(),
+        created: NOON,
+    })
+}
+
+fn orders(partition: i32) -> TopicPartition {
+    TopicPartition::new("orders", partition)
+}
+
+/// Control partition with a fence at 10 for both partitions of `orders`, and what follows.
+fn control(more: Vec<Entry>) -> ControlState {
+    let fence = Fence::new("f-1", NOON, "host-a", (0..2).map(|number| (orders(number), 10)));
+    let mut state = ControlState::default();
+    let entries = [header(Role::Control), Entry::Fence(fence)].into_iter().chain(more);
+    for (offset, entry) in (0..).zip(entries) {
+        state.apply(offset, entry).unwrap();
+    }
+    state
+}
+
+/// Both lanes, with one partition each: `orders-0` copied to 10 with a hole, `orders-1` bound.
+fn lanes() -> Vec<LaneState> {
+    (0..2u32)
+        .map(|lane| {
+            let number = (0..2).find(|number| lane_of("orders", *number, 2) == lane).unwrap();
+            let mut state = LaneState::default();
+            let mut apply = |entry| {
+                let offset = state.next_offset;
+                state.apply(offset, entry).unwrap();
+            };
+            apply(header(Role::Lane(lane)));
+            apply(Entry::Bind(bind(number)));
+            if number == 0 {
+                apply(Entry::Gap(Gap {
+                    topic: "orders".into(),
+                    partition: 0,
+                    from: 0,
+                    to: 8,
+                    reason: "expired".into(),
+                    at: NOON,
+                }));
+                apply(Entry::Carry(carry()));
+            }
+            state
+        })
+        .collect()
+}
+
+fn bind(number: i32) -> Bind {
+    Bind {
+        worker: "host-a".into(),
+        epoch: 1,
+        naming: String::new(),
+        start: "earliest".into(),
+        partitions: vec![BindPartition {
+            topic: "orders".into(),
+            partition: number,
+            topic_id: None,
+            target_topic: "new.orders".into(),
+            target_topic_id: None,
+            start: 0,
+            target_start: 0,
+            found: Found::Empty,
+        }],
+    }
+}
+
+fn carry() -> Carry {
+    let mut runs = Runs::default();
+    let mut digest = SequenceDigest::EMPTY;
+    for (source, target) in [(8, 0), (9, 1)] {
+        runs.push(source, target);
+        digest.push(RecordDigest(1));
+    }
+    Carry {
+        seq: 1,
+        part: 1,
+        parts: 1,
+        worker: "host-b".into(),
+        epoch: 2,
+        snapshot: None,
+        at: NOON,
+        partitions: vec![CarryPartition {
+            topic: "orders".into(),
+            partition: 0,
+            first: 8,
+            next: 10,
+            runs,
+            read: 2,
+            written: 2,
+            filtered: 0,
+            dead: 0,
+            bytes: 1_000,
+            digest,
+            anchor: Some(Anchor {
+                offset: 9,
+                epoch: None,
+                digest: RecordDigest(1),
+                timestamp: None,
+            }),
+            untimed: 1,
+        }],
+    }
+}
+
+fn ends() -> BTreeMap<TopicPartition, i64> {
+    [(orders(0), 12), (orders(1), 1_510)].into()
+}
+
+fn status(control: &ControlState, source: super::super::status::SourceEnds) -> Status {
+    Status::new("orders-eu", "onceover-orders-eu-ledger", control, &lanes(), source)
+}
+
+#[test]
+fn a_plan_on_its_way_shows_positions_fence_lag_and_workers() {
+    let refused = Entry::Refused(Refused {
+        word: "foreign-records".into(),
+        what: "target orders-0 holds a committed record".into(),
+        at: NOON,
+        worker: "host-a".into(),
+    });
+    let text = status(&control(vec![refused]), Ok(ends())).render_text();
+    let (zero, one) = (lane_of("orders", 0, 2), lane_of("orders", 1, 2));
+    let lane_lines = match zero {
+        0 => "     0           1             1  host-b\n     1           1             0  host-a",
+        _ => "     0           1             0  host-a\n     1           1             1  host-b",
+    };
+    assert_eq!(
+        text,
+        format!(
+            "\
+orders-eu: copying, 1 of 2 partitions reached the fence
+
+  ledger   onceover-orders-eu-ledger (generation 1, 2 lanes)
+  fence    2026-03-01T02:00:00Z by host-a (f-1), open
+  copied   2 records (1.0 kB)
+  proved   nothing yet (`onceover reconcile` proves)
+  lag      1,512 offsets
+  untimed  1 record: the target shows the time of the copy
+  gone     8 source offsets gone before they were copied
+
+  topic   partition  lane  position  fence  log end    lag  records  proved  unproved  on the target
+  orders          0     {zero}        10     10       12      2        2       -        10  new.orders
+  orders          1     {one}         0     10    1,510  1,510        0       -         0  new.orders
+
+  lane  partitions  transactions  last worker
+{lane_lines}
+
+refused:
+  2026-03-01T02:00:00Z foreign-records (host-a): target orders-0 holds a committed record
+"
+        )
+    );
+}
+
+#[test]
+fn a_source_that_does_not_answer_is_said_and_its_columns_are_dashes() {
+    let done = Entry::Done(Done {
+        fence: "f-1".into(),
+        at: NOON + 60_000,
+        worker: "host-a".into(),
+        records: 2,
+        bytes: 1_000,
+    });
+    let status = status(&control(vec![done]), Err("no broker answered in 5 s".into()));
+    let text = status.render_text();
+    assert!(text.starts_with("orders-eu: copied up to the fence, not proved\n"), "{text}");
+    assert!(
+        text.contains("  source   did not answer, so no lag is known: no broker answered in 5 s\n")
+    );
+    assert!(
+        text.contains("        10     10        -    -        2       -        10  new.orders\n"),
+        "{text}"
+    );
+    assert!(text.contains("(f-1), reached 2026-03-01T02:01:00Z\n"));
+    let json = status.to_json();
+    assert_eq!(json["source"]["answered"], false);
+    assert_eq!(json["lag"], Value::Null);
+    assert_eq!(json["partitions"][0]["lag"], Value::Null);
+    assert_eq!(json["stage"], "copied-not-proved");
+}
+
+#[test]
+fn a_plan_without_a_ledger_says_so() {
+    let status =
+        Status::new("p", "onceover-p-ledger", &ControlState::default(), &[], Ok([].into()));
+    assert_eq!(
+        status.render_text(),
+        "\
+p: nothing was copied, there is no ledger
+
+  ledger   onceover-p-ledger (not there)
+  copied   0 records (0 B)
+  lag      0 offsets
+"
+    );
+}
+
+#[test]
+fn partitions_that_only_the_fence_or_the_source_knows_are_shown_without_a_position() {
+    let mut ends = ends();
+    ends.insert(TopicPartition::new("late", 0), 7);
+    let status = Status::new(
+        "p",
+        "l",
+        &control(vec![]),
+        &[LaneState::default(), LaneState::default()],
+        Ok(ends),
+    );
+    let shown: Vec<_> = status
+        .partitions
+        .iter()
+        .map(|line| (line.at.to_string(), line.position, line.fence))
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            ("late-0".into(), None, None),
+            ("orders-0".into(), None, Some(10)),
+            ("orders-1".into(), None, Some(10))
+        ]
+    );
+    assert_eq!(status.reached(), (0, 2));
+    assert!(status.render_text().contains("0 offsets, and 3 partitions without a known lag"));
+}
+
+#[test]
+fn the_json_has_a_stable_shape() {
+    let json = status(&control(vec![]), Ok(ends())).to_json();
+    let lane = lane_of("orders", 0, 2);
+    assert_eq!(
+        json["partitions"][0].to_string(),
+        format!(
+            r#"{{"topic":"orders","partition":0,"target_topic":"new.orders","lane":{lane},"position":10,"fence":10,"log_end":12,"lag":2,"records":2,"bytes":1000,"untimed":1,"gone":8,"proved":null,"unproved":10,"differences":null,"proof_at_ms":null}}"#
+        )
+    );
+    assert_eq!(
+        json["fence"].to_string(),
+        r#"{"id":"f-1","worker":"host-a","taken_at":"2026-03-01T02:00:00Z","taken_at_ms":1772330400000,"done":false,"done_at_ms":null,"partitions":2,"reached":1}"#
+    );
+    let names: Vec<_> = json.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(
+        names,
+        [
+            "schema",
+            "plan",
+            "stage",
+            "proved",
+            "ledger",
+            "fence",
+            "source",
+            "records",
+            "bytes",
+            "lag",
+            "partitions",
+            "lanes",
+            "refused",
+            "proof"
+        ]
+    );
+}
+
+fn done() -> Entry {
+    Entry::Done(Done {
+        fence: "f-1".into(),
+        at: NOON + 60_000,
+        worker: "host-a".into(),
+        records: 2,
+        bytes: 1_000,
+    })
+}
+
+/// A proof of these partitions: up to which source offset, and how many keys differ.
+fn verified(at: i64, partitions: &[(i32, i64, u64)]) -> Entry {
+    let side = |next| ProvedSide { next, topic_id: None, epoch: None, anchor: None };
+    let partition = |&(partition, next, differences): &(i32, i64, u64)| VerifiedPartition {
+        topic: "orders".into(),
+        partition,
+        from: 0,
+        records: 2,
+        differences,
+        digest: None,
+        source: side(next),
+        target: side(2),
+    };
+    Entry::Verified(Verified {
+        pass: "p-1".into(),
+        at,
+        worker: "host-a".into(),
+        plan: "hash".into(),
+        partitions: partitions.iter().map(partition).collect(),
+    })
+}
+
+#[test]
+fn a_plan_is_proved_when_its_fence_is_reached_and_no_position_is_behind_a_proof() {
+    let control = control(vec![done(), verified(NOON, &[(0, 10, 0), (1, 0, 0)])]);
+    let status = status(&control, Ok(ends()));
+    let text = status.render_text();
+    assert!(text.starts_with("orders-eu: copied up to the fence, and proved\n"), "{text}");
+    assert!(
+        text.contains(
+            "  proved   up to the position of every partition, at 2026-03-01T02:00:00Z\n"
+        ),
+        "{text}"
+    );
+    assert!(text.contains("        2      10         0  new.orders\n"), "{text}");
+    let json = status.to_json();
+    assert_eq!((&json["stage"], &json["proved"]), (&"proved".into(), &true.into()));
+    assert_eq!(
+        json["proof"].to_string(),
+        r#"{"at":"2026-03-01T02:00:00Z","at_ms":1772330400000,"partitions":2,"proved":2,"different":0,"unproved":0}"#
+    );
+}
+
+#[test]
+fn what_came_after_the_proof_is_told_in_offsets_and_the_plan_is_not_proved() {
+    let control = control(vec![done(), verified(NOON, &[(0, 7, 0), (1, 0, 0)])]);
+    let status = status(&control, Ok(ends()));
+    let text = status.render_text();
+    assert!(text.starts_with("orders-eu: copied up to the fence, not proved\n"), "{text}");
+    assert!(
+        text.contains("  proved   1 of 2 partitions up to the position, 3 offsets to go, at 2026"),
+        "{text}"
+    );
+    let json = status.to_json();
+    assert_eq!((&json["stage"], &json["proved"]), (&"copied-not-proved".into(), &false.into()));
+    assert_eq!(json["partitions"][0]["unproved"], 3);
+}
+
+#[test]
+fn an_open_fence_is_copying_whatever_was_proved_before() {
+    let control = control(vec![verified(NOON, &[(0, 10, 0), (1, 0, 0)])]);
+    let status = status(&control, Ok(ends()));
+    assert_eq!(status.stage, Stage::Copying);
+    assert!(status.proved().everything());
+}
+
+#[test]
+fn a_later_proof_with_differences_takes_the_earlier_one_back() {
+    let proofs = [verified(NOON, &[(0, 10, 0), (1, 0, 0)]), verified(NOON + 60_000, &[(0, 10, 2)])];
+    let control = control([done()].into_iter().chain(proofs).collect());
+    let status = status(&control, Ok(ends()));
+    let text = status.render_text();
+    assert!(
+        text.starts_with(
+            "orders-eu: copied up to the fence, and the last proof found DIFFERENCES\n"
+        ),
+        "{text}"
+    );
+    assert!(text.contains(", 1 partition with differences, 10 offsets to go, at 2026"), "{text}");
+    let json = status.to_json();
+    assert_eq!(json["stage"], "copied-not-proved");
+    assert_eq!(json["partitions"][0]["proved"], Value::Null);
+    assert_eq!(json["partitions"][0]["differences"], 2);
+}
