@@ -278,7 +278,8 @@ where
         let Some(n) = course.reached.iter().position(|reached| !reached) else { return Ok(()) };
         let at = &self.pairs[n].source;
         if course.heard.elapsed() >= SILENCE {
-            if course.blocked.iter().all(Option::is_none) {
+            let alone = course.blocked.iter().all(Option::is_none);
+            if alone {
                 self.say(format!("the source to answer for {at}"));
             }
             let asked = std::slice::from_ref(at);
@@ -286,6 +287,9 @@ where
                 self.shared.clusters.source_admin.offsets(asked, At::LogEnd)?.into_values()
             {
                 answer?;
+            }
+            if alone {
+                self.shared.board.go_on(&self.who);
             }
             course.heard = Instant::now();
         }
