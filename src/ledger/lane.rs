@@ -227,7 +227,8 @@ pub struct Anchor {
     pub timestamp: Option<i64>,
 }
 
-/// Source offsets `[from, to)` that were gone before they could be read; the plan accepts that.
+/// Source offsets `[from, to)` that were gone before they could be read; the plan accepts that. With `from`
+/// = `to`, deletions below it that may have expired unread (a compacted topic).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Gap {

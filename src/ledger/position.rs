@@ -52,7 +52,8 @@ pub struct PartitionState {
     /// Source offsets that were gone before they could be read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gaps: Vec<GapRange>,
-    /// When the lane was last seen at its log end, in milliseconds since 1970.
+    /// Before this time no deletion can have been missed, in milliseconds since 1970: when the lane was
+    /// last known to have read the partition to its log end; until then, when its copying began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caught_up_at: Option<i64>,
 }
@@ -72,8 +73,8 @@ pub struct GapRange {
 }
 
 impl PartitionState {
-    /// Nothing carried yet.
-    pub(super) fn bound(bind: BindPartition) -> Result<Self, String> {
+    /// Nothing carried yet. `since` is a time before which nothing of it can have been copied.
+    pub(super) fn bound(bind: BindPartition, since: Option<i64>) -> Result<Self, String> {
         if bind.partition < 0 || bind.start < 0 || bind.target_start < 0 {
             return Err(format!("`{}` is bound to negative numbers", bind.at()));
         }
@@ -95,7 +96,7 @@ impl PartitionState {
             untimed: 0,
             digest: SequenceDigest::EMPTY,
             gaps: Vec::new(),
-            caught_up_at: None,
+            caught_up_at: since,
         })
     }
 
@@ -146,13 +147,14 @@ impl PartitionState {
         if counted && placed { Ok(()) } else { Err("contradicts itself".to_owned()) }
     }
 
-    /// Leaves out source offsets, or says what does not fit.
+    /// Leaves out source offsets, or says what does not fit. Deletions that may have expired unread are a
+    /// gap without a length: nobody knows where they were.
     pub(super) fn gap(&mut self, gap: Gap) -> Result<(), String> {
         let Gap { from, to, reason, at, .. } = gap;
         if from != self.next {
             return Err(format!("a gap begins at {from}, but the position is {}", self.next));
         }
-        if to <= from {
+        if to < from {
             return Err(format!("a gap of {from} to {to} is none"));
         }
         self.gaps.push(GapRange { from, to, reason, at });

@@ -104,7 +104,8 @@ impl LaneState {
         Err(ReplayError::Damaged { offset, what: format!("{what} ends before its last part") })
     }
 
-    /// Notes that the lane was at the partition's log end at `at`; the next snapshot keeps it.
+    /// Notes that no deletion before `at` can have been missed, since the lane was at the partition's log
+    /// end then; the next snapshot keeps it.
     pub fn caught_up(&mut self, partition: &TopicPartition, at: i64) {
         if let Some(state) = self.partitions.get_mut(partition) {
             state.caught_up_at = Some(at);
@@ -182,12 +183,15 @@ impl LaneState {
         self.owner(bind.worker, bind.epoch)?;
         self.naming = Some(bind.naming);
         self.start = Some(bind.start);
+        // A bind has no time of its own. The lane's header is the cheapest honest lower bound: it lies
+        // in the first bind's transaction, and a later bind comes with a snapshot that knows better.
+        let since = self.header.as_ref().map(|header| header.created);
         for partition in bind.partitions {
             let of = partition.at();
             if self.partitions.contains_key(&of) {
                 return Err(format!("`{of}` is bound a second time"));
             }
-            self.partitions.insert(of, PartitionState::bound(partition)?);
+            self.partitions.insert(of, PartitionState::bound(partition, since)?);
         }
         Ok(())
     }
@@ -254,11 +258,14 @@ impl LaneState {
         self.start = snapshot.start;
         self.phases =
             snapshot.phases.into_iter().map(|phase| (phase.wave.clone(), phase)).collect();
+        let since = self.header.as_ref().map(|header| header.created);
         self.partitions = snapshot
             .partitions
             .into_iter()
-            .map(|partition| {
-                (TopicPartition::new(partition.topic, partition.partition), partition.state)
+            .map(|SnapshotPartition { topic, partition, mut state }| {
+                // As after a bind: one that was never complete is so since its ledger began.
+                state.caught_up_at = state.caught_up_at.or(since);
+                (TopicPartition::new(topic, partition), state)
             })
             .collect();
         self.last_seq = snapshot.seq;

@@ -214,10 +214,19 @@ fn a_gap_advances_the_position_and_is_remembered() {
     };
     let mut state = begun();
     assert!(refused(&state, Entry::Gap(gap(11, 20))).contains("the position is 12"));
-    assert!(refused(&state, Entry::Gap(gap(12, 12))).contains("is none"));
+    assert!(refused(&state, Entry::Gap(gap(12, 11))).contains("is none"));
     state.apply(4, Entry::Gap(gap(12, 20))).unwrap();
     let orders = &state.partitions[&TopicPartition::new("orders", 0)];
     assert_eq!((orders.next, orders.gaps.len()), (20, 1));
+    state.apply(5, Entry::Gap(gap(20, 20))).unwrap();
+    let orders = &state.partitions[&TopicPartition::new("orders", 0)];
+    assert_eq!((orders.next, orders.gaps.len()), (20, 2), "expired deletions have no length");
+}
+
+#[test]
+fn a_partition_that_was_only_bound_is_complete_since_its_ledger_began() {
+    let created = header().created;
+    assert!(begun().partitions.values().all(|state| state.caught_up_at == Some(created)));
 }
 
 #[test]

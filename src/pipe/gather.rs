@@ -8,6 +8,7 @@ use crate::digest::RecordDigest;
 use crate::ledger::PartitionState;
 use crate::pipe::clusters::Clusters;
 use crate::pipe::refuse::{AtAnchor, Facts, Known, SourceFacts, TargetFacts};
+use crate::pipe::shared::now_ms;
 use crate::plan::TopicPartition;
 
 /// A source partition and where it goes.
@@ -19,6 +20,8 @@ pub struct Pair {
     pub target: TopicPartition,
     /// Whether the source topic's `cleanup.policy` holds `compact`.
     pub compacted: bool,
+    /// The source topic's `delete.retention.ms` in effect, where it is compacted.
+    pub delete_retention: Option<i64>,
 }
 
 /// What to look at.
@@ -45,6 +48,7 @@ pub fn gather(clusters: &Clusters, question: &Question<'_>) -> Result<Vec<Facts>
     let target = Look::at(&clusters.target_admin, &targets)?;
     let anchors = read_anchors(clusters, question, &source)?;
     let foreign = read_foreign(clusters, question, &target)?;
+    let now = now_ms();
     let facts = question.pairs.iter().map(|pair| Facts {
         source: pair.source.clone(),
         target: pair.target.clone(),
@@ -55,6 +59,7 @@ pub fn gather(clusters: &Clusters, question: &Question<'_>) -> Result<Vec<Facts>
             log_end: seen.log_end,
             epoch: seen.epoch,
             compacted: pair.compacted,
+            delete_retention: pair.delete_retention,
             at_anchor: anchors.get(&pair.source).copied().unwrap_or(AtAnchor::NotReadable),
         }),
         target_facts: target.facts(&pair.target).map(|seen| TargetFacts {
@@ -65,6 +70,7 @@ pub fn gather(clusters: &Clusters, question: &Question<'_>) -> Result<Vec<Facts>
         }),
         fence: (question.fence)(&pair.source),
         accept_gaps: question.accept_gaps,
+        now,
     });
     Ok(facts.collect())
 }
@@ -77,6 +83,7 @@ fn known(state: &PartitionState) -> Known {
         target_next: state.target_next,
         anchor: state.anchor,
         carried: state.carried(),
+        caught_up_at: state.caught_up_at,
     }
 }
 

@@ -2,19 +2,22 @@
 //!
 //! - [`preflight`]: the read-only look at both clusters; refuses or says what to create.
 //! - [`supervisor`]: who owns which lane, when the run is over. [`watch`]: follows the ledger; control work.
+//!   [`identity`]: follows the source's topic ids.
 //! - [`lane`]: the protocol of one lane. [`engine`]: the seam to the client library.
 //! - Pure rules: [`batch`] (when to commit), [`decide`] (what an error means), [`ending`] (how a run ends), [`refuse`] (what must
-//!   not be copied), [`bound`] (what the ledger is bound to), [`moving`] (what a transaction becomes),
+//!   not be copied), [`deletions`] (what may have expired unread), [`bound`] (what the ledger is bound to), [`moving`] (what a transaction becomes),
 //!   [`plan_entry`], [`rate`], [`scope`].
 
 pub mod batch;
 pub mod bound;
 pub mod clusters;
 pub mod decide;
+pub mod deletions;
 pub mod ending;
 pub mod engine;
 pub mod equip;
 pub mod gather;
+pub mod identity;
 pub mod lane;
 pub mod mode;
 pub mod moving;

@@ -9,6 +9,7 @@ use crate::cluster::{At, First, NewTopic, TopicConfig, TopicInfo};
 use crate::error::{Error, Result};
 use crate::ledger::{Entry, decode};
 use crate::pipe::clusters::Clusters;
+use crate::pipe::deletions::DEFAULT_RETENTION_MS;
 use crate::pipe::gather::Pair;
 use crate::pipe::refuse::Refusal;
 use crate::plan::{Plan, TopicPartition};
@@ -62,8 +63,8 @@ pub fn topic_pairs(
     let mut warnings = selection.warnings;
     let (mut pairs, mut to_create) = (Vec::new(), Vec::new());
     for one in selected {
-        let configs = source_configs.get(&*one.source).map_or(&[][..], Vec::as_slice);
-        let source = shape(&sources[&*one.source], configs);
+        let configs_of_source = source_configs.get(&*one.source).map_or(&[][..], Vec::as_slice);
+        let source = shape(&sources[&*one.source], configs_of_source);
         match targets.get(&*one.target) {
             Some(info) => {
                 let configs = target_configs.get(&*one.target).map_or(&[][..], Vec::as_slice);
@@ -73,7 +74,7 @@ pub fn topic_pairs(
                     .extend(lost_timestamps(&one.target, kind.and_then(|c| c.value.as_deref())));
             }
             None if plan.topics.create => {
-                let new = new_topic(plan, &one.target, &source, configs);
+                let new = new_topic(plan, &one.target, &source, configs_of_source);
                 let kind = new.configs.iter().find(|(name, _)| name == "message.timestamp.type");
                 warnings
                     .extend(lost_timestamps(&one.target, kind.map(|(_, value)| value.as_str())));
@@ -85,10 +86,13 @@ pub fn topic_pairs(
             ),
         }
         let count = i32::try_from(source.partitions).unwrap_or(i32::MAX);
+        let delete_retention =
+            compacted(&source.cleanup_policy).then(|| delete_retention(configs_of_source));
         pairs.extend((0..count).map(|number| Pair {
             source: TopicPartition::new(one.source.clone(), number),
             target: TopicPartition::new(one.target.clone(), number),
             compacted: compacted(&source.cleanup_policy),
+            delete_retention,
         }));
     }
     pairs.sort_by(|a, b| a.source.cmp(&b.source));
@@ -113,6 +117,12 @@ fn shape(info: &TopicInfo, configs: &[TopicConfig]) -> TopicShape {
         partitions: info.partitions,
         cleanup_policy: policy.and_then(|c| c.value.clone()).unwrap_or_else(|| "delete".into()),
     }
+}
+
+/// `delete.retention.ms` in effect; Kafka's default where the brokers do not tell it.
+fn delete_retention(configs: &[TopicConfig]) -> i64 {
+    let told = configs.iter().find(|config| config.name == "delete.retention.ms");
+    told.and_then(|config| config.value.as_ref()?.parse().ok()).unwrap_or(DEFAULT_RETENTION_MS)
 }
 
 fn new_topic(plan: &Plan, name: &str, source: &TopicShape, configs: &[TopicConfig]) -> NewTopic {

@@ -3,9 +3,12 @@
 //! [`judge`] is asked for every partition before anything is written, and again by each lane after
 //! it has fenced its predecessors.
 
+use std::time::Duration;
+
 use crate::digest::RecordDigest;
 use crate::error::Error;
 use crate::ledger::Anchor;
+use crate::pipe::deletions::Late;
 use crate::plan::TopicPartition;
 
 /// What the ledger says about a partition that it knows.
@@ -23,6 +26,8 @@ pub struct Known {
     pub anchor: Option<Anchor>,
     /// Whether anything was carried yet.
     pub carried: bool,
+    /// Before this time no deletion can have been missed, in milliseconds since 1970.
+    pub caught_up_at: Option<i64>,
 }
 
 /// What the source shows at the anchor's offset.
@@ -54,6 +59,8 @@ pub struct SourceFacts {
     pub epoch: Option<i32>,
     /// Whether compaction may have removed records.
     pub compacted: bool,
+    /// `delete.retention.ms`, where it is compacted.
+    pub delete_retention: Option<i64>,
     /// The record at the anchor.
     pub at_anchor: AtAnchor,
 }
@@ -88,6 +95,8 @@ pub struct Facts {
     pub fence: Option<i64>,
     /// Whether the plan accepts gaps (`on_gap = "record"`).
     pub accept_gaps: bool,
+    /// When it was looked, in milliseconds since 1970.
+    pub now: i64,
 }
 
 /// What a partition may do.
@@ -123,6 +132,8 @@ pub enum Refusal {
     NotSameLog { why: String },
     /// Records were deleted on the source before they were copied.
     Expired { next: i64, log_start: i64 },
+    /// Deletions on the source may have expired before they were read.
+    DeletionsExpired(Late),
 }
 
 /// Decides what a partition may do.
@@ -131,6 +142,12 @@ pub fn judge(facts: &Facts) -> Result<Verdict, Refusal> {
     judge_target(facts, known)?;
     let source = facts.source_facts.as_ref().ok_or(Refusal::SourceTopicGone)?;
     judge_lineage(facts.fence, known, source)?;
+    // Where gaps are accepted the lane records it, when it has read what is left.
+    if !facts.accept_gaps
+        && let Some(late) = judge_deletions(facts, known, source)
+    {
+        return Err(Refusal::DeletionsExpired(late));
+    }
     if source.log_start > known.next {
         // On every busy topic the oldest segment expires between binding and first fetch.
         if known.carried && !facts.accept_gaps {
@@ -139,6 +156,13 @@ pub fn judge(facts: &Facts) -> Result<Verdict, Refusal> {
         return Ok(Verdict::Gap { to: source.log_start });
     }
     Ok(Verdict::Go)
+}
+
+/// The log end cannot be reached before now: what is too late now will be.
+fn judge_deletions(facts: &Facts, known: &Known, source: &SourceFacts) -> Option<Late> {
+    let end = facts.fence.map_or(source.log_end, |fence| fence.min(source.log_end));
+    let unread = known.next < end;
+    Late::judge(known.caught_up_at?, facts.now, source.delete_retention, unread)
 }
 
 fn judge_unbound(facts: &Facts) -> Result<Verdict, Refusal> {
@@ -304,8 +328,28 @@ impl Refusal {
                 "raise `retention.ms` on the source while copying; `run.on_gap = \"record\"` \
                  accepts the gap and records it in the ledger",
             ),
+            Self::DeletionsExpired(late) => Error::refused(
+                "deletions-expired",
+                format!(
+                    "source `{source}` is compacted with `delete.retention.ms` of {}, and {} have \
+                     passed since its copy began or was last complete: deletions may have expired \
+                     unread, and their keys may stay on the target",
+                    duration(late.retention_ms),
+                    duration(late.away_ms)
+                ),
+            )
+            .hint(
+                "`run.on_gap = \"record\"` goes on, records it in the ledger, and makes the next \
+                 proof a full one, which names the keys that stayed; `delete.retention.ms` on the \
+                 source is to be raised before a long copy: raised now it brings nothing back",
+            ),
         }
     }
+}
+
+/// Milliseconds in words.
+fn duration(ms: i64) -> humantime::FormattedDuration {
+    humantime::format_duration(Duration::from_millis(ms.max(0).cast_unsigned()))
 }
 
 #[cfg(test)]
@@ -328,6 +372,7 @@ mod tests {
                     timestamp: None,
                 }),
                 carried: true,
+                caught_up_at: Some(1_000),
             }),
             source_facts: Some(SourceFacts {
                 topic_id: Some("id-s".into()),
@@ -335,6 +380,7 @@ mod tests {
                 log_end: 150,
                 epoch: Some(3),
                 compacted: false,
+                delete_retention: None,
                 at_anchor: AtAnchor::Found { offset: 99, digest: RecordDigest(7) },
             }),
             target_facts: Some(TargetFacts {
@@ -345,6 +391,7 @@ mod tests {
             }),
             fence: Some(150),
             accept_gaps: false,
+            now: 5_000,
         }
     }
 
@@ -424,6 +471,21 @@ mod tests {
     }
 
     #[test]
+    fn deletions_that_may_have_expired_are_refused_where_something_is_unread() {
+        let compacted = |ms| source(|s| (s.compacted, s.delete_retention) = (true, Some(ms)));
+        let late = Late { away_ms: 4_000, retention_ms: 4_000 };
+        assert_eq!(compacted(4_000), Err(Refusal::DeletionsExpired(late)));
+        assert_eq!(compacted(4_500), Ok(Verdict::Go));
+        let mut facts = facts();
+        facts.source_facts.as_mut().unwrap().delete_retention = Some(1);
+        facts.accept_gaps = true;
+        assert_eq!(judge(&facts), Ok(Verdict::Go), "recorded when the rest is read");
+        facts.accept_gaps = false;
+        facts.fence = Some(100);
+        assert_eq!(judge(&facts), Ok(Verdict::Go), "nothing below the fence is unread");
+    }
+
+    #[test]
     fn a_target_that_changed_is_refused() {
         assert!(matches!(
             target(|t| t.topic_id = Some("other".into())),
@@ -449,6 +511,7 @@ mod tests {
             Refusal::SourceTopicGone,
             Refusal::NotSameLog { why: "x".into() },
             Refusal::Expired { next: 1, log_start: 2 },
+            Refusal::DeletionsExpired(Late { away_ms: 2, retention_ms: 1 }),
         ];
         let partition = TopicPartition::new("orders", 0);
         for refusal in all {

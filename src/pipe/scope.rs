@@ -48,7 +48,8 @@ mod tests {
 
     #[test]
     fn a_partition_of_the_fence_that_the_worker_never_saw_is_found_in_its_lane_alone() {
-        let pair = |n| Pair { source: at(n), target: at(n), compacted: false };
+        let pair =
+            |n| Pair { source: at(n), target: at(n), compacted: false, delete_retention: None };
         let scope = Scope { pairs: vec![pair(0), pair(1)], lanes: 2 };
         let fence = Fence::new("f", 1, "w", (0..3).map(|n| (at(n), 10)));
         let lane = lane_of("t", 2, 2);

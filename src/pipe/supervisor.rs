@@ -16,6 +16,7 @@ use crate::error::{Error, Kind, Result, Side};
 use crate::pipe::bound::tail_excluded;
 use crate::pipe::ending::{Outcome, closed, weightier};
 use crate::pipe::equip::{lane_partition, run_lane};
+use crate::pipe::identity;
 use crate::pipe::lane::LaneEnd;
 use crate::pipe::mode::{Mode, still_alone};
 use crate::pipe::rate::share;
@@ -100,6 +101,9 @@ impl Supervisor {
             move |error| drop(failed.send(Event::Failed(error))),
         )
         .map_err(|error| Error::fault(format!("no thread for the watch: {error}")))?;
+        let failed = events.clone();
+        identity::start(shared, &duty, move |error| drop(failed.send(Event::Failed(error))))
+            .map_err(|error| Error::fault(format!("no thread for the topic ids: {error}")))?;
         let (told, members) = std::sync::mpsc::channel();
         let forward = events.clone();
         // Ends with the membership, which drops its end of the channel.

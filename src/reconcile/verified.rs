@@ -34,12 +34,13 @@ pub struct SideNow {
 
 /// Says why a pass must read a partition from its beginning again, or nothing if it may go on behind
 /// `earlier`. `start` is the first source offset in scope, `compacts` whether compaction may have taken
-/// the anchor, `last_gap` when the pipe last found records gone before they were copied.
+/// the anchor, `last_gap` when the pipe last found records or deletions gone before they were copied, and
+/// why.
 pub fn outdated(
     earlier: &VerifiedPartition,
     start: i64,
     compacts: bool,
-    last_gap: Option<i64>,
+    last_gap: Option<(i64, &str)>,
     verified_at: i64,
     now: [&SideNow; 2],
 ) -> Option<String> {
@@ -49,8 +50,10 @@ pub fn outdated(
     if earlier.from != start {
         return Some(format!("the earlier pass began at offset {}, not {start}", earlier.from));
     }
-    if last_gap.is_some_and(|at| at >= verified_at) {
-        return Some("records were gone before they were copied, since the earlier pass".into());
+    if let Some((at, reason)) = last_gap
+        && at >= verified_at
+    {
+        return Some(format!("the ledger has a gap since the earlier pass: {reason}"));
     }
     let sides = [("source", &earlier.source), ("target", &earlier.target)];
     sides.into_iter().zip(now).find_map(|((side, then), now)| {
@@ -149,9 +152,13 @@ mod tests {
                 "{side:?}"
             );
         }
+        let gap = |at| Some((at, "it went"));
         assert!(outdated(&earlier(), 5, false, None, 100, [&now(), &now()]).is_some());
-        assert!(outdated(&earlier(), 0, false, Some(100), 100, [&now(), &now()]).is_some());
-        assert_eq!(outdated(&earlier(), 0, false, Some(99), 100, [&now(), &now()]), None);
+        assert!(
+            outdated(&earlier(), 0, false, gap(100), 100, [&now(), &now()])
+                .is_some_and(|why| why.contains("it went"))
+        );
+        assert_eq!(outdated(&earlier(), 0, false, gap(99), 100, [&now(), &now()]), None);
         let found = VerifiedPartition { differences: 1, ..earlier() };
         assert!(outdated(&found, 0, false, None, 100, [&now(), &now()]).is_some());
     }

@@ -7,6 +7,7 @@ mod moves;
 mod outages;
 mod pace;
 mod refusals;
+mod refusals_deletions;
 mod refusals_disk;
 mod refusals_group;
 mod refusals_ledger;

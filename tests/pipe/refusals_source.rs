@@ -1,5 +1,6 @@
 //! Refusals about the source's topics.
 
+use super::harness::eventually;
 use super::refusals::{Case, PARTITIONS};
 use crate::brokers::{Error, Isolation, Numbered, Writing};
 
@@ -110,6 +111,33 @@ fn a_source_topic_that_is_created_anew_under_a_run_stops_it() -> Result<(), Erro
     case.source.produce_numbered(&other, &Writing::default())?;
     let finished = run.finish().expect(5);
     assert_eq!(finished.error_kind(), "source-not-same-log", "{}", finished.stderr);
+    Ok(())
+}
+
+#[test]
+fn a_source_topic_that_is_created_anew_under_an_idle_tail_stops_it() -> Result<(), Error> {
+    // Empty before and after: nothing but the topic's id tells, and nothing is ever committed.
+    let case = Case::empty("refuse-source-idle")?;
+    let tail = case.migration.start(&["--tail", "--json"]);
+    let ledger = case.migration.ledger();
+    eventually("there is a ledger", || case.target.list_offsets(&ledger).is_ok());
+    let bound = || {
+        case.entries("bind")
+            .iter()
+            .flat_map(|bind| bind["partitions"].as_array().cloned())
+            .flatten()
+            .count()
+    };
+    eventually("all is bound", || bound() == PARTITIONS);
+    let was = case.source.describe_topic(&case.name)?.id;
+    case.source.delete_topic(&case.name)?;
+    let is = case.source.create_topic(&case.name, PARTITIONS, &[])?;
+    let finished = tail.finish().expect(5);
+    assert_eq!(finished.error_kind(), "source-not-same-log", "{}", finished.stderr);
+    let message = finished.json()["error"]["message"].to_string();
+    let why = format!("its topic id was {was} and is {is}");
+    assert!(message.contains(&why), "{message}");
+    assert_eq!(case.entries("refused").len(), 1);
     Ok(())
 }
 

@@ -44,6 +44,7 @@ where
         self.say("the target to fence the lane's former owner");
         self.target.fence()?;
         self.renew = false;
+        self.unrecorded.clear();
         self.state = self.read_ledger()?;
         self.epoch = self.state.last_epoch + 1;
         self.check_bound()?;
@@ -228,6 +229,11 @@ where
             };
             entries.extend(bind.into_parts(MAX_PART_BYTES));
         }
+        // Bound later than the lane's header, which would make it too early (the replay's own bound).
+        let begun: Vec<(TopicPartition, i64)> = match self.state.header {
+            Some(_) => unbound.iter().map(|facts| (facts.source.clone(), now_ms())).collect(),
+            None => Vec::new(),
+        };
         for (facts, verdict) in judged {
             let (Verdict::Gap { to }, Some(known)) = (verdict, &facts.known) else { continue };
             tracing::warn!(
@@ -252,6 +258,9 @@ where
         self.say("the commit of its bindings");
         let touched: Vec<TopicPartition> =
             self.pairs.iter().map(|pair| pair.source.clone()).collect();
+        if !begun.is_empty() {
+            entries = self.with_snapshot_since(entries, &begun)?;
+        }
         self.target.begin()?;
         self.seal(entries, &touched)
     }

@@ -70,14 +70,12 @@ where
             partitions,
         };
         let mut entries = carry.clone().into_parts(MAX_PART_BYTES);
+        entries.extend(self.gaps_after(|at| {
+            let carried = carry.partitions.iter().find(|part| part.at() == *at);
+            carried.map_or_else(|| self.state.partitions[at].next, |part| part.next)
+        }));
         if closing || self.state.carries_since_snapshot + 1 >= SNAPSHOT_EVERY {
-            let mut after = self.state.clone();
-            for (offset, entry) in (after.next_offset..).zip(&entries) {
-                after.apply(offset, entry.clone()).map_err(|error| {
-                    Error::fault(format!("lane {}: own carry does not fit: {error}", self.number))
-                })?;
-            }
-            entries.extend(after.to_snapshot(&self.shared.worker, self.epoch, now_ms()));
+            entries = self.with_snapshot(entries)?;
         }
         let moved: Vec<TopicPartition> = touched.iter().map(|&n| names[n].clone()).collect();
         self.seal(entries, &moved)?;
@@ -91,6 +89,30 @@ where
             self.renew = true;
         }
         Ok(())
+    }
+
+    /// `entries` and the snapshot of what they lead to.
+    pub(super) fn with_snapshot(&self, entries: Vec<Entry>) -> Result<Vec<Entry>, Halt> {
+        self.with_snapshot_since(entries, &[])
+    }
+
+    /// The same; each of `begun` begins to be copied at its time.
+    pub(super) fn with_snapshot_since(
+        &self,
+        mut entries: Vec<Entry>,
+        begun: &[(TopicPartition, i64)],
+    ) -> Result<Vec<Entry>, Halt> {
+        let mut after = self.state.clone();
+        for (offset, entry) in (after.next_offset..).zip(&entries) {
+            after.apply(offset, entry.clone()).map_err(|error| {
+                Error::fault(format!("lane {}: own entry does not fit: {error}", self.number))
+            })?;
+        }
+        for (partition, at) in begun {
+            after.caught_up(partition, *at);
+        }
+        entries.extend(after.to_snapshot(&self.shared.worker, self.epoch, now_ms()));
+        Ok(entries)
     }
 
     /// Writes `entries` into the open transaction, adds the group offsets, commits, and applies the
@@ -145,6 +167,7 @@ where
             self.renew = true;
         }
         self.rewrite_group = false;
+        self.unrecorded.clear();
         self.state = after;
         self.last_commit = Instant::now();
         self.trouble.committed();

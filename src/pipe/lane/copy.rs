@@ -14,6 +14,7 @@ use crate::pipe::shared::{TRANSACTION_TIMEOUT, now_ms};
 use crate::pipe::stop::Wish;
 use crate::plan::TopicPartition;
 
+use super::ends::Ends;
 use super::{Halt, Lane, LaneEnd};
 
 /// How long an idle lane waits for records before it looks at its stop signal.
@@ -28,10 +29,10 @@ const FULL: Duration = Duration::from_millis(1);
 const VISIBLE_EVERY: Duration = Duration::from_millis(20);
 
 /// What the loop knows about its partitions beside their positions.
-struct Course {
-    open: Option<Open>,
+pub(super) struct Course {
+    pub(super) open: Option<Open>,
     /// Committed positions; `Lane::positions` runs ahead of them.
-    committed: Vec<i64>,
+    pub(super) committed: Vec<i64>,
     reached: Vec<bool>,
     /// Read to its end, with nothing after it.
     at_end: Vec<bool>,
@@ -43,10 +44,11 @@ struct Course {
     hold: Instant,
     /// When the source last brought something, or answered.
     heard: Instant,
+    pub(super) ends: Ends,
 }
 
-struct Open {
-    moving: Moving,
+pub(super) struct Open {
+    pub(super) moving: Moving,
     begun: Instant,
 }
 
@@ -67,6 +69,7 @@ where
             said: false,
             hold: Instant::now(),
             heard: Instant::now(),
+            ends: self.ends(),
         };
         self.trouble.copying(Instant::now());
         for n in 0..count {
@@ -88,6 +91,8 @@ where
             if self.look(&course, quiet).is_some_and(|open| self.rule.due(&open)) {
                 self.commit_open(&mut course, false)?;
             }
+            self.look_at_ends(&mut course)?;
+            self.look_at_notes(&mut course)?;
             self.look_at_blocked(&mut course)?;
             self.look_at_silence(&mut course)?;
         }
@@ -158,7 +163,7 @@ where
     }
 
     /// Opens a transaction, with a record in hand.
-    fn open(&mut self, course: &mut Course) -> Result<(), Halt> {
+    pub(super) fn open(&mut self, course: &mut Course) -> Result<(), Halt> {
         if course.open.is_some() {
             return Ok(());
         }
@@ -202,7 +207,10 @@ where
         course.at_end[n] = true;
         let fence = self.fence_of(&self.pairs[n].source);
         self.advance(course, n, fence.map_or(position, |fence| position.min(fence)));
-        self.state.caught_up(&self.pairs[n].source, now_ms());
+        if self.pairs[n].delete_retention.is_none() {
+            // A compacted one counts from when its log end was asked for: this may have waited in a queue.
+            self.state.caught_up(&self.pairs[n].source, now_ms());
+        }
         if fence.is_some_and(|fence| self.positions[n] < fence) {
             course.blocked[n].get_or_insert_with(Instant::now);
         }
@@ -216,6 +224,7 @@ where
     }
 
     fn look_at_fence(&mut self, course: &mut Course, n: usize) -> Result<(), Halt> {
+        self.look_at_end(course, n)?;
         let fence = self.fence_of(&self.pairs[n].source);
         if !course.reached[n] && fence.is_some_and(|fence| self.positions[n] >= fence) {
             course.reached[n] = true;
@@ -278,8 +287,8 @@ where
         let Some(n) = course.reached.iter().position(|reached| !reached) else { return Ok(()) };
         let at = &self.pairs[n].source;
         if course.heard.elapsed() >= SILENCE {
-            let alone = course.blocked.iter().all(Option::is_none);
-            if alone {
+            let blocked = course.blocked.iter().any(Option::is_some);
+            if !blocked {
                 self.say(format!("the source to answer for {at}"));
             }
             let asked = std::slice::from_ref(at);
@@ -288,7 +297,8 @@ where
             {
                 answer?;
             }
-            if alone {
+            if !blocked {
+                // It has answered: an idle lane waits for records, and for nobody.
                 self.shared.board.go_on(&self.who);
             }
             course.heard = Instant::now();
@@ -312,31 +322,25 @@ where
         })
     }
 
-    fn commit_open(&mut self, course: &mut Course, closing: bool) -> Result<(), Halt> {
+    pub(super) fn commit_open(&mut self, course: &mut Course, closing: bool) -> Result<(), Halt> {
         let Some(open) = course.open.take() else { return Ok(()) };
         self.commit(&open.moving, open.begun, closing)?;
         for n in open.moving.touched() {
             course.committed[n] = self.state.partitions[&self.pairs[n].source].next;
         }
+        self.was_committed(course);
         Ok(())
     }
 
     /// Commits what is open and every position that ran ahead over control and aborted records, so
     /// that the ledger shows where the lane stands; a snapshot makes the next start quick.
     fn conclude(&mut self, mut course: Course) -> Result<(), Halt> {
-        let ahead: Vec<usize> =
-            (0..self.pairs.len()).filter(|&n| self.positions[n] > course.committed[n]).collect();
-        if ahead.is_empty() && course.open.is_none() {
+        let moved = !self.ahead(&course).is_empty() || course.open.is_some();
+        if !moved && !self.has_news(&course) {
             return Ok(());
         }
         self.say("its last commit");
-        self.open(&mut course)?;
-        if let Some(open) = &mut course.open {
-            for n in ahead {
-                open.moving.advance(n, course.committed[n], self.positions[n]);
-            }
-        }
-        self.commit_open(&mut course, true)
+        self.write_down(&mut course)
     }
 
     /// Waits until a `read_committed` consumer can see all that the lane has written: a commit is answered

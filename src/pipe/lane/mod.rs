@@ -12,6 +12,7 @@
 mod begin;
 mod commit;
 mod copy;
+mod ends;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -92,6 +93,8 @@ pub struct Lane<S, T> {
     one_by_one: bool,
     /// The group lost offsets or fell behind: the next transaction writes all of the lane's.
     rewrite_group: bool,
+    /// Partitions whose deletions may have expired unread: the next commit says so.
+    unrecorded: Vec<usize>,
     batch_bytes: usize,
     rate: Option<f64>,
     last_commit: Instant,
@@ -139,6 +142,7 @@ where
             renew: false,
             one_by_one: false,
             rewrite_group: false,
+            unrecorded: Vec::new(),
             batch_bytes: 0,
             rate: None,
             last_commit: Instant::now(),
