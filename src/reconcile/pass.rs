@@ -180,16 +180,19 @@ impl Pass<'_> {
 
     /// Reads everything once. Where retention is faster, it begins anew behind it.
     fn first_reading(&self, parts: &mut [Part]) -> Result<[Folded; 2]> {
+        let mut overtaken_on = Side::Source;
         for _ in 0..ATTEMPTS {
             let folded = self.fold(parts)?;
-            let lost: Vec<usize> = folded.iter().flat_map(|side| side.lost.clone()).collect();
-            if lost.is_empty() {
-                return Ok(folded);
+            let sides = [Side::Source, Side::Target].into_iter().zip(&folded);
+            match sides.map(|(side, folded)| (side, folded.lost.len())).find(|(_, lost)| *lost > 0)
+            {
+                None => return Ok(folded),
+                Some((side, _)) => overtaken_on = side,
             }
             tracing::warn!("retention has overtaken the reading; it begins anew");
             self.refresh_log_starts(parts)?;
         }
-        Err(overtaken())
+        Err(overtaken(overtaken_on))
     }
 
     fn fold(&self, parts: &[Part]) -> Result<[Folded; 2]> {
@@ -261,9 +264,9 @@ impl Pass<'_> {
         let outcomes = read_both([(&readings[0], of_source), (&readings[1], of_target)], &make)?;
         self.board.go_on("proof");
         let mut merged = Vec::new();
-        for outcome in outcomes {
+        for (side, outcome) in [Side::Source, Side::Target].into_iter().zip(outcomes) {
             if !outcome.lost.is_empty() {
-                return Err(overtaken());
+                return Err(overtaken(side));
             }
             let runs: Result<_, SpillError> =
                 outcome.sinks.into_iter().map(|sink| sink.sorter.finish()).collect();
@@ -296,8 +299,8 @@ impl Pass<'_> {
     }
 }
 
-pub(super) fn overtaken() -> Error {
-    Error::cluster(Side::Source, "retention deletes records faster than they are read")
+pub(super) fn overtaken(side: Side) -> Error {
+    Error::cluster(side, "retention deletes records faster than they are read")
         .hint("raise `retention.ms` or `retention.bytes` of the topic while it is proved")
 }
 

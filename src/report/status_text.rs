@@ -29,20 +29,19 @@ impl Status {
     }
 
     fn verdict(&self) -> String {
+        let different = self.proved().different > 0;
+        let found = ", and the last proof found DIFFERENCES";
+        let found = if different { found } else { "" };
         match self.stage {
             Stage::NoLedger => "nothing was copied, there is no ledger".to_owned(),
-            Stage::NoFence => "no fence (a tail, or a run that has just begun)".to_owned(),
-            Stage::Copied if self.proved().different > 0 => {
-                "copied up to the fence, and the last proof found DIFFERENCES".to_owned()
-            }
+            Stage::NoFence => format!("no fence (a tail, or a run that has just begun){found}"),
+            Stage::Copied if different => format!("copied up to the fence{found}"),
             Stage::Copied => "copied up to the fence, not proved".to_owned(),
             Stage::Proved => "copied up to the fence, and proved".to_owned(),
             Stage::Copying => {
                 let (reached, of) = self.reached();
-                format!(
-                    "copying, {reached} of {} reached the fence",
-                    counted(of as u64, "partition")
-                )
+                let of = counted(of as u64, "partition");
+                format!("copying, {reached} of {of} reached the fence{found}")
             }
         }
     }

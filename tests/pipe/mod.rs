@@ -15,6 +15,7 @@ mod refusals_plan;
 mod refusals_source;
 mod refusals_target;
 mod refusals_worker;
+mod rights;
 mod signals;
 mod tail;
 mod workers;

@@ -6,7 +6,7 @@ use crate::brokers::{Error, Fault, Numbered, Oracle, Record, shared};
 use crate::pipe::harness::eventually;
 
 const KEYS: u64 = 200;
-const LATER: i64 = 1_800_000_000_000;
+const LATER: i64 = 1_700_000_000_000;
 
 /// The first key from `from` on whose last two records are tombstones, or not, as `wanted`: the last one.
 fn ending(numbered: &Numbered, from: u64, wanted: [bool; 2]) -> (u64, u64) {

@@ -90,7 +90,7 @@ impl LogReader {
         isolation: Isolation,
         queue_bytes: usize,
     ) -> Result<LogReader, ClusterError> {
-        let fetch_bytes = BULK.fetch_bytes.min(queue_bytes / 2);
+        let fetch_bytes = BULK.fetch_bytes.min(queue_bytes / 4);
         let tuning = ReaderTuning { queue_bytes, fetch_bytes };
         Ok(LogReader { tuning, ..Self::open(connection, isolation)? })
     }
@@ -255,7 +255,7 @@ impl LogReader {
 
     fn consumer(&mut self, size: Size) -> Result<&mut Consumer, ClusterError> {
         let (place, tuning, ahead) = match size {
-            Size::Bulk => (&mut self.bulk, self.tuning, 1_000_000),
+            Size::Bulk => (&mut self.bulk, self.tuning, ahead(self.tuning.queue_bytes)),
             Size::Tiny => (&mut self.tiny, TINY, 1),
         };
         if place.is_none() {
@@ -272,6 +272,12 @@ impl LogReader {
         }
         Ok(place.as_mut().expect("just made"))
     }
+}
+
+/// Messages fetched ahead per partition. The queue counts bytes of keys and values alone, but a message
+/// takes some 400 bytes beside (measured: 20 million records of 52 B filled 4 times their queues).
+fn ahead(queue_bytes: usize) -> usize {
+    (queue_bytes / 256).clamp(1_000, 1_000_000)
 }
 
 /// Indexes of `at` in groups that can be read together: a partition is in each at most once.

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::deliveries::Deliveries;
-use crate::cluster::class::{Call, Class, ClusterError};
+use crate::cluster::class::{Call, Class, ClusterError, denied};
 use crate::cluster::connect::Connection;
 use crate::cluster::membership::Membership;
 use crate::cluster::reader::SourceBatch;
@@ -181,6 +181,21 @@ impl TransactionalWriter {
         }
     }
 
+    /// Records of a broken transaction are only said to be purged; why it broke the next call tells.
+    /// `begin_transaction` is that call: it changes nothing while a transaction is open.
+    fn why(&self, error: ClusterError) -> ClusterError {
+        if error.class != Class::Abort {
+            return error;
+        }
+        let begun = self.producer().map(Producer::begin_transaction);
+        match begun {
+            Ok(Err(fault)) if denied(fault.code) => {
+                self.error(Call::Produce, "cannot write to the target topics", fault)
+            }
+            _ => error,
+        }
+    }
+
     fn not_a_member(&self) -> ClusterError {
         let what = format!("lane {} is not ours any more: the group took it back", self.lane);
         ClusterError::new(self.connection.side(), Class::NotMember, what)
@@ -276,7 +291,7 @@ impl Target for TransactionalWriter {
             self.producer()?.hurry();
         }
         self.take_reports(wait);
-        self.deliveries.check()
+        self.deliveries.check().map_err(|error| self.why(error))
     }
 
     fn drain(
@@ -287,10 +302,10 @@ impl Target for TransactionalWriter {
             self.producer()?.hurry();
             self.take_reports(SLICE);
             // What is left would only fail too, some of it after a time-out.
-            self.deliveries.check()?;
+            self.deliveries.check().map_err(|error| self.why(error))?;
             alive()?;
         }
-        self.deliveries.check()
+        self.deliveries.check().map_err(|error| self.why(error))
     }
 
     fn delivered(&mut self) -> Result<&[i64], ClusterError> {

@@ -186,7 +186,7 @@ impl SidePass<'_> {
                 }
             }
         }
-        Err(overtaken())
+        Err(overtaken(self.at.side))
     }
 
     fn aborted_copies(&self, parts: &[Part], tallies: &[Tally]) -> Result<Vec<u64>> {

@@ -19,6 +19,13 @@ import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.admin.RecordsToDelete;
 import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.clients.admin.TopicListing;
+import org.apache.kafka.common.acl.AccessControlEntry;
+import org.apache.kafka.common.acl.AclBinding;
+import org.apache.kafka.common.acl.AclOperation;
+import org.apache.kafka.common.acl.AclPermissionType;
+import org.apache.kafka.common.resource.PatternType;
+import org.apache.kafka.common.resource.ResourcePattern;
+import org.apache.kafka.common.resource.ResourceType;
 import org.apache.kafka.common.IsolationLevel;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.config.ConfigResource;
@@ -33,6 +40,7 @@ final class Admins {
             Map.entry("delete_topic", Admins::deleteTopic),
             Map.entry("add_partitions", Admins::addPartitions),
             Map.entry("delete_records", Admins::deleteRecords),
+            Map.entry("deny_write", Admins::denyWrite),
             Map.entry("alter_config", Admins::alterConfig),
             Map.entry("list_topics", request -> topics(request).keySet()),
             Map.entry("describe_topic", Admins::describeTopic),
@@ -128,6 +136,15 @@ final class Admins {
         RecordsToDelete before = RecordsToDelete.beforeOffset(request.number("before", -1));
         var deleted = admin(request).deleteRecords(Map.of(partition(request.json()), before));
         return Map.of("earliest", deleted.lowWatermarks().get(partition(request.json())).get().lowWatermark());
+    }
+
+    /** Takes the right to write to a topic from whoever is not authenticated; needs an authorizer. */
+    private static Object denyWrite(Oracle.Request request) throws Exception {
+        var topic = new ResourcePattern(ResourceType.TOPIC, request.text("topic"), PatternType.LITERAL);
+        var denied = new AccessControlEntry(
+                "User:ANONYMOUS", "*", AclOperation.WRITE, AclPermissionType.DENY);
+        admin(request).createAcls(List.of(new AclBinding(topic, denied))).all().get();
+        return null;
     }
 
     static TopicPartition partition(JsonNode json) {

@@ -61,6 +61,11 @@ impl Oracle {
         self.call("add_partitions", json!({"topic": topic, "total": total})).map(drop)
     }
 
+    /// Nobody who is not authenticated may write to the topic any more; needs an authorizer.
+    pub fn deny_write(&self, topic: &str) -> Result<(), Error> {
+        self.call("deny_write", json!({ "topic": topic })).map(drop)
+    }
+
     /// Up to and without the offset `before`; −1 is the high watermark. Returns the log start.
     pub fn delete_records(&self, topic: &str, partition: i32, before: i64) -> Result<i64, Error> {
         let fields = json!({"topic": topic, "partition": partition, "before": before});

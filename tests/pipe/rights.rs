@@ -1,0 +1,27 @@
+//! Rights that are missing, on a broker with an authorizer.
+
+use super::harness::Migration;
+use crate::brokers::{Cluster, Error, Numbered, Oracle, Writing, shared};
+
+#[test]
+fn a_topic_that_may_not_be_written_to_ends_the_run_with_that_reason() -> Result<(), Error> {
+    let authorizer = "org.apache.kafka.metadata.authorizer.StandardAuthorizer";
+    let target = Cluster::builder("rights-target")
+        .heap_mb(256)
+        .config("authorizer.class.name", authorizer)
+        .config("allow.everyone.if.no.acl.found", "true")
+        .start()?;
+    let on_target = Oracle::start(&target.bootstrap())?;
+    let (source, name) = (&shared::clusters().source, "rights-write");
+    let on_source = &shared::clusters().source_oracle;
+    on_source.create_topic(name, 2, &[])?;
+    on_source.produce_numbered(&Numbered::new(name, 2, 500), &Writing::default())?;
+    on_target.create_topic(name, 2, &[])?;
+    on_target.deny_write(name)?;
+    let rest = format!("topics.include = [\"{name}\"]");
+    let migration = Migration::between(name, &source.bootstrap(), &target.bootstrap(), &rest);
+    let refused = migration.run(&["--json"]).expect(4);
+    let error = refused.json()["error"]["message"].to_string();
+    assert!(error.contains("Topic authorization failed"), "{error}");
+    Ok(())
+}
