@@ -68,7 +68,7 @@ fn main() -> Result<(), Error> {
         let status = Command::new(env!("CARGO_BIN_EXE_onceover"))
             .arg("run")
             .arg(&plan)
-            .args(["-q", "--json"])
+            .args(["-q", "--json", "--no-reconcile"])
             .stdout(std::process::Stdio::null())
             .status()
             .map_err(|error| Error::new(error.to_string()))?;
