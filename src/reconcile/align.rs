@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use super::part::Part;
-use super::pass::Pass;
-use crate::cluster::{Isolation, LogRange, LogReader};
+use super::pass::{ATTEMPTS, Pass, overtaken};
+use crate::cluster::{Isolation, LogRange, LogReader, Reached};
 use crate::digest::RecordDigest;
 use crate::error::{Result, Side};
 
@@ -17,15 +17,29 @@ const HEAD: usize = 1_000;
 /// Records at the beginning of a log: offset and digest.
 type Head = Vec<(i64, RecordDigest)>;
 
+/// Source and target offset of the first record that both sides hold, if there is one.
+type Met = Option<(i64, i64)>;
+
 /// Sets where comparing begins in each part whose log does not begin at 0 on both sides.
 ///
 /// What lies before the first record that both sides hold has expired on the other side, if that one's
 /// log start has moved at all; else it is missing or extra.
 pub(super) fn align(pass: &Pass<'_>, parts: &mut [Part]) -> Result<()> {
+    for _ in 0..ATTEMPTS {
+        if align_once(pass, parts)? {
+            return Ok(());
+        }
+        pass.ask_log_starts(parts)?;
+    }
+    Err(overtaken(Side::Source))
+}
+
+/// Says whether everything was still there that was to be looked at.
+fn align_once(pass: &Pass<'_>, parts: &mut [Part]) -> Result<bool> {
     let moved = |part: &Part| part.source_reach.log_start > 0 || part.target_reach.log_start > 0;
     let indexes: Vec<usize> = (0..parts.len()).filter(|index| moved(&parts[*index])).collect();
     if indexes.is_empty() {
-        return Ok(());
+        return Ok(true);
     }
     pass.board.wait(
         "proof",
@@ -33,25 +47,26 @@ pub(super) fn align(pass: &Pass<'_>, parts: &mut [Part]) -> Result<()> {
     );
     let source = heads(pass, Side::Source, parts, &indexes)?;
     let target = heads(pass, Side::Target, parts, &indexes)?;
-    let mut met: Vec<Option<(i64, i64)>> =
+    let (Some(source), Some(target)) = (source, target) else { return Ok(false) };
+    let mut met: Vec<Met> =
         source.iter().zip(&target).map(|(source, target)| meet(source, target)).collect();
     // One log may begin far behind the other's first records.
-    let on_source = search(pass, Side::Source, parts, &indexes, &met, &target)?;
+    let Some(on_source) = search(pass, Side::Source, parts, &indexes, &met, &target)? else {
+        return Ok(false);
+    };
     fill(&mut met, on_source, |found| found);
-    let on_target = search(pass, Side::Target, parts, &indexes, &met, &source)?;
+    let Some(on_target) = search(pass, Side::Target, parts, &indexes, &met, &source)? else {
+        return Ok(false);
+    };
     fill(&mut met, on_target, |(on_target, of_source)| (of_source, on_target));
     for (index, met) in indexes.into_iter().zip(met) {
         begin_at(&mut parts[index], met);
     }
     pass.board.go_on("proof");
-    Ok(())
+    Ok(true)
 }
 
-fn fill(
-    met: &mut [Option<(i64, i64)>],
-    found: Vec<Option<(i64, i64)>>,
-    turn: impl Fn((i64, i64)) -> (i64, i64),
-) {
+fn fill(met: &mut [Met], found: Vec<Met>, turn: impl Fn((i64, i64)) -> (i64, i64)) {
     for (met, found) in met.iter_mut().zip(found) {
         *met = met.or(found.map(&turn));
     }
@@ -96,16 +111,26 @@ fn whole(part: &Part, side: Side) -> LogRange {
     LogRange { at: part.at(side).clone(), from: reach.from.max(reach.log_start), until: reach.to }
 }
 
-fn heads(pass: &Pass<'_>, side: Side, parts: &[Part], indexes: &[usize]) -> Result<Vec<Head>> {
+fn heads(
+    pass: &Pass<'_>,
+    side: Side,
+    parts: &[Part],
+    indexes: &[usize],
+) -> Result<Option<Vec<Head>>> {
     let mut heads: Vec<Head> = vec![Vec::new(); indexes.len()];
     let ranges: Vec<LogRange> = indexes.iter().map(|index| whole(&parts[*index], side)).collect();
     let mut digester = pass.digester();
-    reader(pass, side)?.read_each(&ranges, &mut |range, record| {
+    let reached = reader(pass, side)?.read_each(&ranges, &mut |range, record| {
         let kept = parts[indexes[range]].timestamps_kept;
         heads[range].push((record.offset, digester.record(record, kept)));
         if heads[range].len() < HEAD { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     })?;
-    Ok(heads)
+    Ok(whole_again(&reached).then_some(heads))
+}
+
+/// Retention has taken nothing while it was read.
+fn whole_again(reached: &[Reached]) -> bool {
+    reached.iter().all(|reached| matches!(reached, Reached::Position(_)))
 }
 
 /// Looks through one side's logs for any record of the other side's heads, where they did not meet: its
@@ -115,9 +140,9 @@ fn search(
     side: Side,
     parts: &[Part],
     indexes: &[usize],
-    met: &[Option<(i64, i64)>],
+    met: &[Met],
     heads: &[Head],
-) -> Result<Vec<Option<(i64, i64)>>> {
+) -> Result<Option<Vec<Met>>> {
     let open: Vec<usize> = (0..indexes.len()).filter(|i| met[*i].is_none()).collect();
     let ranges: Vec<LogRange> = open.iter().map(|i| whole(&parts[indexes[*i]], side)).collect();
     let wanted: Vec<HashMap<RecordDigest, i64>> = open
@@ -126,7 +151,7 @@ fn search(
         .collect();
     let mut found = vec![None; indexes.len()];
     let mut digester = pass.digester();
-    reader(pass, side)?.read_each(&ranges, &mut |range, record| {
+    let reached = reader(pass, side)?.read_each(&ranges, &mut |range, record| {
         let kept = parts[indexes[open[range]]].timestamps_kept;
         match wanted[range].get(&digester.record(record, kept)) {
             None => ControlFlow::Continue(()),
@@ -136,7 +161,7 @@ fn search(
             }
         }
     })?;
-    Ok(found)
+    Ok(whole_again(&reached).then_some(found))
 }
 
 #[cfg(test)]

@@ -37,6 +37,8 @@ pub(super) struct Detail {
     pub superseded_since: u64,
     /// Records that are equal but for a timestamp that could not be written.
     pub untimed: u64,
+    /// Parts whose beginning expired between the two readings, with suspects in it perhaps.
+    pub overtaken: Vec<bool>,
 }
 
 impl Detail {
@@ -48,6 +50,12 @@ impl Detail {
             self.row(scope, found.topic, found.key.as_deref(), difference)?;
         }
         Ok(())
+    }
+
+    /// A difference that gets no row.
+    fn count(&mut self, scope: &Scope, topic: u32, difference: &Difference) {
+        self.differences[part_of(&scope.parts, topic, difference.partition)] += 1;
+        self.diff.count(difference.kind);
     }
 
     /// A row of `diff.csv`.
@@ -89,6 +97,7 @@ pub(super) fn compare_manifests(
         superseded: vec![0; parts],
         superseded_since: 0,
         untimed: 0,
+        overtaken: vec![false; parts],
     };
     join::<Error>(
         source,
@@ -102,7 +111,7 @@ pub(super) fn compare_manifests(
             let index = |pair: &PartitionPair| part_of(&scope.parts, topic, pair.partition);
             match compare(&rules, key, pairs) {
                 Judged::Clean if !half_known(&scope.parts, index, pairs) => return Ok(()),
-                Judged::Superseded(_) => {
+                Judged::Superseded(_) if !half_known(&scope.parts, index, pairs) => {
                     for pair in pairs {
                         let (source, target) = pair.sides();
                         let beyond = source.beyond > 0 || target.beyond > 0;
@@ -116,7 +125,12 @@ pub(super) fn compare_manifests(
             }
             if !suspects.add(topic, key, pairs, index) {
                 for difference in coarse(&rules, key, pairs) {
-                    coarse_rows.push((topic, key.map(<[u8]>::to_vec), difference));
+                    // Rows of suspects come first; what can have no row any more is counted.
+                    if (coarse_rows.len() as u64) < pass.plan.diff.max_rows {
+                        coarse_rows.push((topic, key.map(<[u8]>::to_vec), difference));
+                    } else {
+                        detail.count(scope, topic, &difference);
+                    }
                 }
             }
             Ok(())
@@ -139,6 +153,8 @@ fn half_known(
         let (source, target) = pair.sides();
         part.policy.compacts()
             && part.proved_before.is_some()
+            && source.beyond == 0
+            && target.beyond == 0
             && source.last.is_some() != target.last.is_some()
     })
 }

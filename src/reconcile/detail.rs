@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::difference::Difference;
 use super::fold::Digester;
-use super::judge::{PartitionLines, PartitionPair, Rules, classify, coarse};
+use super::judge::{PartitionLines, PartitionPair, Rules, classify, coarse_because};
 use super::key::{Key, KeyAt};
 use super::line::Line;
 use super::manifest::{Manifest, Seen};
@@ -14,6 +14,9 @@ use super::spill::{Merged, Sorter, SpillDir};
 use super::suspects::Suspects;
 use crate::error::{Result, Side};
 use crate::record::Record;
+
+/// Why records of a key were not compared one by one.
+const TOO_MANY: &str = "it has more records than `reconcile.memory` allows to compare one by one";
 
 /// One thread's share of the second reading.
 pub struct Collect<'a> {
@@ -169,7 +172,7 @@ impl Group {
     fn judge(self, rules: &Rules, first: Key) -> Found {
         let key = first.key.as_deref();
         let (differences, untimed, superseded) = if self.lines > self.most {
-            (coarse(rules, key, &self.manifests), 0, 0)
+            (coarse_because(TOO_MANY, rules, key, &self.manifests), 0, 0)
         } else {
             let classified = classify(rules, key, &self.partitions);
             (classified.differences, classified.untimed, classified.superseded)

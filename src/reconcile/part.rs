@@ -110,7 +110,8 @@ impl Part {
         source.log_start = source.log_start.max(source_log_start);
         source.common = source.common.max(source_log_start);
         let target = &mut self.target_reach;
-        let moved = target_log_start > target.log_start;
+        // A log that began there already at binding has lost no copy.
+        let moved = target_log_start > target.log_start.max(target.from);
         target.log_start = target.log_start.max(target_log_start);
         target.common = target.common.max(target_log_start);
         if let Some(claim) = self.ledger.as_ref().filter(|_| moved) {
@@ -204,6 +205,22 @@ mod tests {
         assert!(part.expired());
         part.start_at(3, 100);
         assert_eq!(part.source_place(9), None, "nothing is left on the target");
+    }
+
+    #[test]
+    fn a_target_that_began_behind_0_at_binding_has_lost_no_copy() {
+        let mut part = part();
+        // Records 0 to 4 were never carried.
+        let mut runs = Runs::default();
+        (5..10).for_each(|source| runs.push(source, 60 + source));
+        part.ledger = Some(Arc::new(Claim { state: state(), runs }));
+        part.target_reach = Reach { from: 60, common: 60, to: 80, until: 80, ..Reach::NOTHING };
+        part.start_at(0, 60);
+        assert_eq!(part.source_place(0), Some(Place::Claimed));
+        assert!(!part.expired());
+        part.start_at(0, 66);
+        assert_eq!(part.source_place(5), None);
+        assert_eq!(part.source_place(6), Some(Place::Claimed));
     }
 
     #[test]

@@ -215,6 +215,13 @@ impl Pass<'_> {
 
     /// Asks for log starts again: what has expired meanwhile does not count on the other side either.
     fn refresh_log_starts(&self, parts: &mut [Part]) -> Result<()> {
+        self.ask_log_starts(parts)?;
+        // Without a ledger no offset tells what has gone with them.
+        if self.by_ledger { Ok(()) } else { align(self, parts) }
+    }
+
+    /// The same by what is known of offsets alone.
+    pub(super) fn ask_log_starts(&self, parts: &mut [Part]) -> Result<()> {
         let ask = |side, admin: &Admin| -> Result<_> {
             let all: Vec<TopicPartition> = parts.iter().map(|part| part.at(side).clone()).collect();
             offsets(admin, &existing(admin, &all)?, At::LogStart)
@@ -246,6 +253,11 @@ impl Pass<'_> {
             .map(|(part, whole)| if part.policy.compacts() { whole } else { part.clone() })
             .collect();
         self.refresh_log_starts(&mut parts)?;
+        for (index, (now, then)) in parts.iter().zip(&scope.parts).enumerate() {
+            let moved = |side| now.reach(side).log_start > then.reach(side).log_start;
+            compared.detail.overtaken[index] = compared.suspects.spans(index).is_some()
+                && (moved(Side::Source) || moved(Side::Target));
+        }
         let ends = self.ends_now(&parts)?;
         let suspects = &compared.suspects;
         let tasks = [Side::Source, Side::Target].map(|side| {

@@ -152,7 +152,7 @@ fn rows(pass: &Pass<'_>, proof: &Proof, detail: &Detail) -> Vec<PartitionRow> {
             differences,
             verdict: match () {
                 () if differences > 0 => Verdict::Different,
-                () if nothing_left => Verdict::NotProved,
+                () if nothing_left || detail.overtaken[index] => Verdict::NotProved,
                 () => Verdict::Equal,
             },
         }
@@ -183,7 +183,8 @@ fn not_proved(proof: &Proof, rows: &[PartitionRow], untimed: u64, since: u64) ->
     let mut not_proved: Vec<NotProved> =
         counted.map(|(count, what)| NotProved { count, what: what.into() }).collect();
     let gone = rows.iter().filter(|row| row.verdict == Verdict::NotProved).count() as u64;
-    let what = "partitions of which retention has left nothing to compare".to_owned();
+    let what =
+        "partitions of which retention has left nothing to compare, or overtaken it".to_owned();
     not_proved.extend((gone > 0).then_some(NotProved { count: gone, what }));
     let left_out = proof.scope.left_out.iter();
     not_proved.extend(left_out.map(|what| NotProved { count: 1, what: what.clone() }));
@@ -284,7 +285,8 @@ fn tell_ledger(
     for partitions in entries.chunks(VERIFIED_TOGETHER) {
         let entry = Entry::Verified(Verified {
             pass: id.to_owned(),
-            at: now_ms(),
+            // What came into the ledger since then is not in it.
+            at: proof.began.0,
             worker: pass.options.worker.clone(),
             plan: pass.plan.hash(),
             partitions: partitions.to_vec(),

@@ -38,8 +38,7 @@ pub(super) fn resume(pass: &Pass<'_>, scope: &mut Scope) -> Result<Mode> {
             continue;
         };
         let Some(claim) = &part.ledger else { continue };
-        let last_gap = claim.state.gaps.iter().max_by_key(|gap| gap.at);
-        let last_gap = last_gap.map(|gap| (gap.at, gap.reason.as_str()));
+        let last_gap = claim.state.gaps.iter().max_by_key(|gap| (gap.to, gap.at));
         let sides = [&now[0].parts[index], &now[1].parts[index]];
         match outdated(verified, claim.state.start, part.policy.compacts(), last_gap, *at, sides) {
             Some(reason) => drop(reasons.insert(format!("`{}`: {reason}", part.source))),

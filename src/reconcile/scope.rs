@@ -161,14 +161,18 @@ fn select(
     clusters: &Clusters,
     bound: Vec<(TopicPartition, TopicPartition)>,
 ) -> Result<Selected> {
-    let on_source: BTreeSet<String> =
-        clusters.source_admin.topics()?.into_iter().map(|topic| topic.name).collect();
+    let on_source: BTreeMap<String, usize> = clusters
+        .source_admin
+        .topics()?
+        .into_iter()
+        .map(|topic| (topic.name, topic.partitions))
+        .collect();
     let copied: BTreeSet<&str> = bound.iter().map(|(source, _)| &*source.topic).collect();
     let names: Vec<&str> =
-        on_source.iter().map(String::as_str).chain(copied.iter().copied()).collect();
+        on_source.keys().map(String::as_str).chain(copied.iter().copied()).collect();
     let asked = plan.select(&names)?;
     let asks = |name: &str| asked.topics.iter().any(|pair| *pair.source == *name);
-    if let Some(gone) = copied.iter().find(|name| asks(name) && !on_source.contains(**name)) {
+    if let Some(gone) = copied.iter().find(|name| asks(name) && !on_source.contains_key(**name)) {
         let what = format!("source topic `{gone}` is gone, so its copy cannot be proved");
         return Err(Error::refused("source-not-same-log", what)
             .hint("`topics.exclude` takes it out of the plan, and out of the proof"));
@@ -180,6 +184,13 @@ fn select(
     let fresh = asked.topics.iter().filter(|pair| !copied.contains(&*pair.source));
     left_out
         .extend(fresh.map(|pair| format!("topic `{}`: nothing of it was copied yet", pair.source)));
+    for (name, partitions) in on_source.iter().filter(|(name, _)| copied.contains(name.as_str())) {
+        let bound = bound.iter().filter(|(source, _)| *source.topic == **name).count();
+        if asks(name) && bound < *partitions {
+            let fresh = partitions - bound;
+            left_out.push(format!("topic `{name}`: {fresh} of its partitions were never copied"));
+        }
+    }
     let pairs = bound.iter().filter(|(source, _)| asks(&source.topic)).cloned().collect();
     Ok(Selected { pairs, left_out })
 }

@@ -1,7 +1,7 @@
 //! What an earlier pass has proved, and whether it still holds. Pure.
 
 use crate::digest::RecordDigest;
-use crate::ledger::{Anchor, VerifiedPartition};
+use crate::ledger::{Anchor, GapRange, VerifiedPartition};
 
 /// What stands now where an earlier pass noted an anchor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,13 +34,13 @@ pub struct SideNow {
 
 /// Says why a pass must read a partition from its beginning again, or nothing if it may go on behind
 /// `earlier`. `start` is the first source offset in scope, `compacts` whether compaction may have taken
-/// the anchor, `last_gap` when the pipe last found records or deletions gone before they were copied, and
-/// why.
+/// the anchor, `last_gap` where the pipe last found records or deletions gone before they were copied.
+/// `verified_at` is when the earlier pass began.
 pub fn outdated(
     earlier: &VerifiedPartition,
     start: i64,
     compacts: bool,
-    last_gap: Option<(i64, &str)>,
+    last_gap: Option<&GapRange>,
     verified_at: i64,
     now: [&SideNow; 2],
 ) -> Option<String> {
@@ -50,10 +50,19 @@ pub fn outdated(
     if earlier.from != start {
         return Some(format!("the earlier pass began at offset {}, not {start}", earlier.from));
     }
-    if let Some((at, reason)) = last_gap
-        && at >= verified_at
+    // By its place, whatever the clocks of prover and lane say; by time where it lies at the very end of
+    // what was proved, and nobody knows which of the two came first.
+    if let Some(gap) = last_gap
+        && (gap.to > earlier.source.next || gap.at >= verified_at)
     {
-        return Some(format!("the ledger has a gap since the earlier pass: {reason}"));
+        return Some(format!("the ledger has a gap since the earlier pass: {}", gap.reason));
+    }
+    let gone = now.map(|side| side.at_anchor == Some(AtAnchor::Expired));
+    if gone[0] != gone[1] {
+        let side = if gone[0] { "source" } else { "target" };
+        return Some(format!(
+            "the {side} no longer holds the end of what the earlier pass has proved"
+        ));
     }
     let sides = [("source", &earlier.source), ("target", &earlier.target)];
     sides.into_iter().zip(now).find_map(|((side, then), now)| {
@@ -70,6 +79,7 @@ pub fn outdated(
         {
             return Some(format!("the {side}'s leader epoch has fallen"));
         }
+        // Retention that has taken the end on both sides says nothing.
         let same = |anchor: &Anchor| match now.at_anchor {
             None | Some(AtAnchor::Expired) => true,
             Some(AtAnchor::Nothing) => compacts,
@@ -127,7 +137,10 @@ mod tests {
     fn a_pass_goes_on_where_everything_is_as_it_was() {
         assert_eq!(judge(&now(), &now(), false), None);
         let expired = SideNow { at_anchor: Some(AtAnchor::Expired), ..now() };
-        assert_eq!(judge(&expired, &now(), false), None, "retention takes old records");
+        assert_eq!(judge(&expired, &expired, false), None, "retention takes old records");
+        for (source, target) in [(&expired, &now()), (&now(), &expired)] {
+            assert!(judge(source, target, false).is_some(), "what was proved is gone on one side");
+        }
         let unknown = SideNow { topic_id: None, epoch: None, ..now() };
         assert_eq!(judge(&unknown, &unknown, false), None, "old brokers tell less");
     }
@@ -152,13 +165,13 @@ mod tests {
                 "{side:?}"
             );
         }
-        let gap = |at| Some((at, "it went"));
+        let gap = |to, at| GapRange { from: to, to, reason: "it went".into(), at };
+        let with =
+            |gap: &GapRange| outdated(&earlier(), 0, false, Some(gap), 100, [&now(), &now()]);
         assert!(outdated(&earlier(), 5, false, None, 100, [&now(), &now()]).is_some());
-        assert!(
-            outdated(&earlier(), 0, false, gap(100), 100, [&now(), &now()])
-                .is_some_and(|why| why.contains("it went"))
-        );
-        assert_eq!(outdated(&earlier(), 0, false, gap(99), 100, [&now(), &now()]), None);
+        assert!(with(&gap(10, 100)).is_some_and(|why| why.contains("it went")));
+        assert!(with(&gap(11, 99)).is_some(), "whatever the lane's clock says");
+        assert_eq!(with(&gap(10, 99)), None);
         let found = VerifiedPartition { differences: 1, ..earlier() };
         assert!(outdated(&found, 0, false, None, 100, [&now(), &now()]).is_some());
     }

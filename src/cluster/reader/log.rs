@@ -229,14 +229,16 @@ impl LogReader {
         while scan.open > 0 {
             let mut outcome = Ok(());
             consumer.take(Duration::from_millis(100), &mut |fetched| {
-                // An error that comes again and again is none.
-                if matches!(&fetched, Fetched::Records(..))
-                    || matches!(&fetched, Fetched::Notice(n) if n.code == Code::PARTITION_EOF)
-                {
-                    progress = Instant::now();
-                }
+                // An error that comes again and again is no progress.
+                let tells = matches!(&fetched, Fetched::Records(..))
+                    || matches!(&fetched, Fetched::Notice(n) if n.code == Code::PARTITION_EOF);
                 if outcome.is_ok() {
-                    outcome = scan.take(fetched, see);
+                    match scan.take(fetched, see) {
+                        // Nor is what comes of a partition that is done.
+                        Ok(open) if open && tells => progress = Instant::now(),
+                        Ok(_) => {}
+                        Err(fault) => outcome = Err(fault),
+                    }
                 }
             });
             consumer.client().serve();
@@ -331,11 +333,12 @@ impl Scan {
         }
     }
 
+    /// Says whether it was about a partition that is still being read.
     fn take(
         &mut self,
         fetched: Fetched,
         see: &mut dyn FnMut(usize, Seen<'_>) -> bool,
-    ) -> Result<(), Fault> {
+    ) -> Result<bool, Fault> {
         let (topic, partition) = match &fetched {
             Fetched::Records(_, partition, messages) => (messages.topic().to_owned(), *partition),
             Fetched::Notice(Notice { topic: Some(topic), partition, .. }) => {
@@ -343,12 +346,12 @@ impl Scan {
             }
             Fetched::Notice(notice) => {
                 tracing::debug!(?notice, "not about a partition");
-                return Ok(());
+                return Ok(false);
             }
         };
-        let Some(&index) = self.index.get(&(topic, partition)) else { return Ok(()) };
+        let Some(&index) = self.index.get(&(topic, partition)) else { return Ok(false) };
         if self.done[index] {
-            return Ok(());
+            return Ok(false);
         }
         let done = match fetched {
             Fetched::Records(_, _, messages) => {
@@ -380,7 +383,7 @@ impl Scan {
             self.done[index] = true;
             self.open -= 1;
         }
-        Ok(())
+        Ok(true)
     }
 }
 

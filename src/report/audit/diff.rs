@@ -91,6 +91,11 @@ impl DiffFile {
         csv.end_row()
     }
 
+    /// Counts a key that differs and gets no row.
+    pub fn count(&mut self, kind: Kind) {
+        self.counts.add(kind);
+    }
+
     /// What was counted so far.
     pub fn counts(&self) -> DiffCounts {
         self.counts
