@@ -49,9 +49,13 @@ pub(super) fn finish(
     let rows = rows(pass, &proof, &detail);
     let (untimed, since) = (detail.untimed, detail.superseded_since);
     let (diff, differences) = detail.diff.finish()?;
-    // Where retention has left something to compare, what it took is told, and no reason to fail.
+    // What the source's retention took cannot be compared any more, which is told, and no reason to fail
+    // as long as anything is left. Copies that are gone while their originals are still there are one.
     let nothing_compared = rows.iter().all(|row| row.verdict == Verdict::NotProved);
-    let unproved = if nothing_compared { rows.len() as u64 } else { 0 };
+    let fails = |row: &&PartitionRow| {
+        row.verdict == Verdict::NotProved && (nothing_compared || row.expired_target > 0)
+    };
+    let unproved = rows.iter().filter(fails).count() as u64;
     let told: Vec<bool> = rows.iter().map(|row| row.verdict != Verdict::NotProved).collect();
     let differing: Vec<u64> = rows.iter().map(|row| row.differences).collect();
     let not_proved = not_proved(&proof, &rows, untimed, since);

@@ -66,16 +66,45 @@ impl Topic {
 
 /// Looks at both clusters. Writes nothing.
 pub fn scope(plan: &Plan, clusters: &Clusters, no_ledger: bool, board: &Board) -> Result<Scope> {
+    if clusters.source_id == clusters.target_id {
+        let what = format!("source and target are the same cluster ({})", clusters.source_id);
+        return Err(Error::check("same-cluster", what)
+            .hint("look at both `bootstrap`s: a cluster always equals itself"));
+    }
     let name = plan.ledger_topic();
     let ledger = clusters.target_admin.describe(&[name])?.remove(name).flatten();
-    match ledger.filter(|_| !no_ledger) {
-        None => without_ledger(plan, clusters),
-        Some(topic) => match with_ledger(plan, clusters, &topic, board)? {
-            Some(scope) => Ok(scope),
-            // A run that ended before it copied anything claims nothing.
-            None => without_ledger(plan, clusters),
-        },
+    if let Some(topic) = ledger.filter(|_| !no_ledger)
+        && let Some(scope) = with_ledger(plan, clusters, &topic, board)?
+    {
+        return Ok(scope);
     }
+    if !no_ledger {
+        // No ledger, or one of a run that ended before it copied anything.
+        tracing::warn!(
+            "this plan has copied nothing to this target: whole logs are compared, as with --no-ledger"
+        );
+    }
+    without_ledger(plan, clusters)
+}
+
+/// Refuses where the ledger is of other clusters.
+fn same_clusters(clusters: &Clusters, ledger: &Ledger) -> Result<()> {
+    let now = (&*clusters.source_id, &*clusters.target_id);
+    let Some(bound) = ledger.cluster_ids().filter(|bound| *bound != now) else { return Ok(()) };
+    let what = format!(
+        "the ledger is of source cluster {} and target cluster {}, but these are {} and {}",
+        bound.0, bound.1, now.0, now.1
+    );
+    Err(Error::refused("other-cluster", what)
+        .hint("look at both `bootstrap`s; was a cluster made anew under its old address?"))
+}
+
+/// Refuses where a target partition is gone.
+fn still_there(clusters: &Clusters, targets: &[TopicPartition]) -> Result<()> {
+    let there = existing(&clusters.target_admin, targets)?;
+    let Some(gone) = targets.iter().find(|at| !there.contains(at)) else { return Ok(()) };
+    let what = format!("target `{gone}` is gone, so the copy cannot be proved");
+    Err(Error::refused("target-lost-records", what).hint("a new plan name copies everything anew"))
 }
 
 /// `None` where the ledger has bound no partition.
@@ -92,9 +121,11 @@ fn with_ledger(
     if ledger.pairs().next().is_none() {
         return Ok(None);
     }
+    same_clusters(clusters, &ledger)?;
     let selected = select(plan, clusters, ledger.pairs().collect())?;
     let targets: Vec<TopicPartition> =
         selected.pairs.iter().map(|(_, target)| target.clone()).collect();
+    still_there(clusters, &targets)?;
     let ends = offsets(&clusters.target_admin, &targets, At::LastStable)?;
     ledger.catch_up(&clusters.ledger, board)?;
     let looked = Look::at(clusters, selected.pairs.clone(), ends)?;
@@ -242,7 +273,20 @@ fn without_ledger(plan: &Plan, clusters: &Clusters) -> Result<Scope> {
             proved_before: None,
         });
     }
-    Ok(looked.scope(parts, None, selection.warnings))
+    let mut left_out = selection.warnings;
+    left_out.extend(hidden(clusters, &looked)?);
+    Ok(looked.scope(parts, None, left_out))
+}
+
+/// Partitions of the source of which an open transaction hides the end.
+fn hidden(clusters: &Clusters, looked: &Look) -> Result<Vec<String>> {
+    let sources: Vec<TopicPartition> = looked.source_ends.keys().cloned().collect();
+    let log_ends = offsets(&clusters.source_admin, &sources, At::LogEnd)?;
+    let behind = looked.source_ends.iter().filter(|(at, stable)| log_ends[at] > **stable);
+    let said = |(at, stable): (&TopicPartition, &i64)| {
+        format!("source `{at}` behind offset {stable}, where a transaction may be open")
+    };
+    Ok(behind.map(said).collect())
 }
 
 impl Look {

@@ -105,14 +105,18 @@ fn old_records_of_a_compacted_topic_deleted_on_the_target_are_expired() -> Resul
 #[test]
 fn a_partition_of_which_nothing_is_left_is_not_proved_and_says_so() -> Result<(), Error> {
     let moved = moved("expired-whole", "delete", false, -1)?;
-    let proof = moved.copied.prove(&["--full"], 0);
-    assert_eq!(proof.rows, []);
+    // The originals are still there.
+    let proof = moved.copied.prove(&["--full"], 1);
+    assert_eq!((&proof.summary["result"], proof.rows.len()), (&"not-proved".into(), 0));
     let verdicts: Vec<&str> = proof.partitions.iter().map(|at| &at["verdict"]).collect();
     assert_eq!(verdicts, ["not proved", "equal"]);
     assert_eq!(proof.sum("expired_target"), moved.deleted);
     assert_eq!(proof.not_proved("nothing to compare"), 1);
-    moved.copied.target.delete_records("expired-whole", 1, -1)?;
-    let proof = moved.copied.prove(&["--full"], 1);
-    assert_eq!((&proof.summary["result"], proof.rows.len()), (&"not-proved".into(), 0));
+    // Nor does a pass that goes on behind the clean one at the run's end forget it.
+    let proof = moved.copied.prove(&[], 1);
+    assert_eq!(
+        (&proof.summary["result"], &proof.summary["mode"]),
+        (&"not-proved".into(), &"full".into())
+    );
     Ok(())
 }
