@@ -1,7 +1,7 @@
 //! How fast, on how much CPU and memory, a one-shot run moves 2,000,000 records of 512 B on 6 partitions
 //! between two single-node clusters on this machine: `cargo bench --bench throughput`.
 //!
-//! Arguments after `--`: `records=2000000 lanes=auto rounds=3`. Each round is a new plan with a new
+//! Arguments after `--`: `records=2000000 lanes=auto rounds=3 proof=no`. Each round is a new plan with a new
 //! ledger into a new topic. The benchmark against MirrorMaker 2 in one run is not built yet.
 
 #[path = "../tests/brokers/mod.rs"]
@@ -35,6 +35,7 @@ fn main() -> Result<(), Error> {
     let records: u64 = argument("records", "2000000").parse().expect("records is a number");
     let rounds: u32 = argument("rounds", "3").parse().expect("rounds is a number");
     let lanes = argument("lanes", "auto");
+    let proof = argument("proof", "no") == "yes";
     let start = |name| Cluster::builder(name).heap_mb(1024).full_jit().start();
     let (source, target) = (start("source")?, start("target")?);
     let writer = Oracle::start(&source.bootstrap())?;
@@ -68,7 +69,9 @@ fn main() -> Result<(), Error> {
         let status = Command::new(env!("CARGO_BIN_EXE_onceover"))
             .arg("run")
             .arg(&plan)
-            .args(["-q", "--json", "--no-reconcile"])
+            .args(["-q", "--json"])
+            .args(if proof { &["--out", "proof"][..] } else { &["--no-reconcile"] })
+            .current_dir(folder.path())
             .stdout(std::process::Stdio::null())
             .status()
             .map_err(|error| Error::new(error.to_string()))?;
