@@ -103,8 +103,8 @@ fn counts(line: &Line) -> bool {
 pub struct Classified {
     /// At most one row per partition, in the order of the partitions given.
     pub differences: Vec<Difference>,
-    /// Records that are equal but for the timestamp, which the source has not or has as 0, and which
-    /// librdkafka therefore could not write.
+    /// Records that are equal but for the timestamp, which is 0 on the source, and which librdkafka
+    /// therefore could not write.
     pub untimed: u64,
     /// Partitions in which a compacted key has a newer record and was not judged.
     pub superseded: u64,

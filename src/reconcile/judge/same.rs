@@ -14,11 +14,11 @@ pub(super) fn same(source: &Line, target: &Line) -> bool {
     source.digest == target.digest || unwritable(source) == Some(timeless(target))
 }
 
-/// `source` without its timestamp, if librdkafka cannot write that: for timestamp 0 and for none it
-/// writes the present time (measured; −5 and 1 are kept). Where timestamps are not compared, both sides
+/// `source` without its timestamp, if librdkafka cannot write that: for timestamp 0 it writes the present
+/// time (measured; none, −5 and 1 are kept). Where timestamps are not compared, both sides
 /// have none and equal digests.
 pub(super) fn unwritable(source: &Line) -> Option<Timeless> {
-    matches!(source.timestamp, None | Some(0)).then(|| timeless(source))
+    (source.timestamp == Some(0)).then(|| timeless(source))
 }
 
 /// A record but for its timestamp.
@@ -40,8 +40,7 @@ impl Parts {
         Self {
             value: source.value != target.value,
             headers: source.headers != target.headers,
-            timestamp: source.timestamp != target.timestamp
-                && !matches!(source.timestamp, None | Some(0)),
+            timestamp: source.timestamp != target.timestamp && source.timestamp != Some(0),
         }
     }
 }
