@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::arc_str;
 use super::lane::Anchor;
 use crate::digest::SequenceDigest;
+use crate::error::Side;
 use crate::plan::TopicPartition;
 
 /// How far a one-shot run copies: per source partition its high watermark, all taken in one round.
@@ -126,6 +127,14 @@ pub struct VerifiedPartition {
 }
 
 impl VerifiedPartition {
+    /// One side as it was then.
+    pub fn side(&self, side: Side) -> &ProvedSide {
+        match side {
+            Side::Source => &self.source,
+            Side::Target => &self.target,
+        }
+    }
+
     /// The source partition.
     pub fn at(&self) -> TopicPartition {
         TopicPartition::new(Arc::clone(&self.topic), self.partition)

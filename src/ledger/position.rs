@@ -102,8 +102,12 @@ impl PartitionState {
 
     /// Whether any transaction has moved the position; gaps alone have carried nothing.
     pub fn carried(&self) -> bool {
-        let skipped = self.gaps.iter().map(|gap| gap.to - gap.from).sum::<i64>();
-        self.next - self.start > skipped
+        self.next - self.start > self.skipped()
+    }
+
+    /// Source offsets that were gone before they could be read.
+    pub fn skipped(&self) -> i64 {
+        self.gaps.iter().map(|gap| gap.to - gap.from).sum()
     }
 
     /// Adds one transaction's share, or says what does not fit.

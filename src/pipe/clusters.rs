@@ -44,9 +44,7 @@ pub struct OneSide {
 impl OneSide {
     /// Connects to one side.
     pub fn connect(plan: &Plan, side: Side) -> Result<Self> {
-        let cluster = plan.cluster(side);
-        let client = format!("onceover-{}", plan.name);
-        let connection = Connection::new(side, &cluster.bootstrap, &cluster.properties, &client);
+        let connection = connection(plan, side);
         let admin = Arc::new(Admin::connect(&connection)?);
         let id = admin.cluster_id()?;
         Ok(Self { side, connection, admin, id })
@@ -62,11 +60,7 @@ impl OneSide {
 impl Clusters {
     /// Connects to both sides; the error names the side that did not answer, and why.
     pub fn connect(plan: &Plan) -> Result<Self> {
-        let client = format!("onceover-{}", plan.name);
-        let source =
-            Connection::new(Side::Source, &plan.source.bootstrap, &plan.source.properties, &client);
-        let target =
-            Connection::new(Side::Target, &plan.target.bootstrap, &plan.target.properties, &client);
+        let [source, target] = [Side::Source, Side::Target].map(|side| connection(plan, side));
         let source_admin = Arc::new(Admin::connect(&source)?);
         let target_admin = Arc::new(Admin::connect_for(&target, &plan.group())?);
         let topic = Arc::from(plan.ledger_topic());
@@ -85,4 +79,41 @@ impl Clusters {
             target_admin,
         })
     }
+    /// How to open more clients on a side.
+    pub fn connection(&self, side: Side) -> &Connection {
+        match side {
+            Side::Source => &self.source,
+            Side::Target => &self.target,
+        }
+    }
+
+    /// A side's metadata, configs and offsets.
+    pub fn admin(&self, side: Side) -> &Admin {
+        match side {
+            Side::Source => &self.source_admin,
+            Side::Target => &self.target_admin,
+        }
+    }
+
+    /// Single records of a side.
+    pub fn log(&self, side: Side) -> &Mutex<LogReader> {
+        match side {
+            Side::Source => &self.source_log,
+            Side::Target => &self.target_log,
+        }
+    }
+
+    /// Cluster id of a side.
+    pub fn id(&self, side: Side) -> &str {
+        match side {
+            Side::Source => &self.source_id,
+            Side::Target => &self.target_id,
+        }
+    }
+}
+
+fn connection(plan: &Plan, side: Side) -> Connection {
+    let cluster = plan.cluster(side);
+    let client = format!("onceover-{}", plan.name);
+    Connection::new(side, &cluster.bootstrap, &cluster.properties, &client)
 }

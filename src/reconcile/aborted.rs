@@ -2,21 +2,14 @@
 //! uncommitted (the default of Kafka's Java client) sees them.
 
 use super::part::Part;
-use super::read::{Sink, Task};
+use super::read::{Reading, Sink, Task, read_side};
 use super::tally::Tally;
 use crate::cluster::LogRange;
-use crate::error::Result;
+use crate::error::{Result, Side};
 use crate::record::Record;
 
-/// Counts records, committed or not.
-pub struct Count(Vec<u64>);
-
-impl Count {
-    /// Of so many parts.
-    pub fn new(parts: usize) -> Self {
-        Self(vec![0; parts])
-    }
-}
+/// Counts records, committed or not, by part.
+struct Count(Vec<u64>);
 
 impl Sink for Count {
     fn take(&mut self, part: usize, _record: &Record<'_>) -> Result<()> {
@@ -29,8 +22,8 @@ impl Sink for Count {
     }
 }
 
-/// What is to be read again, uncommitted: from the first gap of a partition to its last.
-pub fn tasks(parts: &[Part], tallies: &[Tally]) -> Vec<Task> {
+/// What is to be read again: from the first gap of a partition to its last.
+fn tasks(parts: &[Part], tallies: &[Tally]) -> Vec<Task> {
     let task = |(index, (part, tally)): (usize, (&Part, &Tally))| {
         let (from, until) = tally.gaps.range?;
         let range = LogRange { at: part.target.clone(), from, until };
@@ -39,12 +32,16 @@ pub fn tasks(parts: &[Part], tallies: &[Tally]) -> Vec<Task> {
     parts.iter().zip(tallies).enumerate().filter_map(task).collect()
 }
 
-/// Aborted copies by part: what was counted there, less what a committed reading saw.
-pub fn aborted(counts: &[Count], tallies: &[Tally]) -> Vec<u64> {
-    let all = |part: usize| counts.iter().map(|count| count.0[part]).sum::<u64>();
-    tallies
-        .iter()
-        .enumerate()
-        .map(|(part, tally)| all(part).saturating_sub(tally.gaps.inside))
-        .collect()
+/// Aborted copies by part: what an uncommitted `reading` of the target counts where the committed one,
+/// whose tallies these are, saw gaps, less what that one saw between them.
+pub(super) fn aborted_copies(
+    reading: &Reading<'_>,
+    parts: &[Part],
+    tallies: &[Tally],
+) -> Result<Vec<u64>> {
+    let make = |_| Count(vec![0; parts.len()]);
+    let counted = read_side(Side::Target, reading, tasks(parts, tallies), &make)?;
+    let all = |part: usize| counted.sinks.iter().map(|count| count.0[part]).sum::<u64>();
+    let visible = tallies.iter().enumerate().map(|(part, tally)| (part, tally.gaps.inside));
+    Ok(visible.map(|(part, inside)| all(part).saturating_sub(inside)).collect())
 }

@@ -99,10 +99,7 @@ fn meet(source: &Head, target: &Head) -> Option<(i64, i64)> {
 }
 
 fn reader(pass: &Pass<'_>, side: Side) -> Result<LogReader> {
-    let connection = match side {
-        Side::Source => &pass.clusters.source,
-        Side::Target => &pass.clusters.target,
-    };
+    let connection = pass.clusters.connection(side);
     Ok(LogReader::open_within(connection, Isolation::Committed, pass.budget.queue)?)
 }
 

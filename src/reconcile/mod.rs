@@ -10,8 +10,8 @@
 //! - [`read`]: both sides at once. [`fold`]: the first reading. [`spill`]: within bounded memory.
 //! - [`judge`]: the rules that find differences. [`suspects`] are read again: [`detail`].
 //! - [`sites`]: each side read by itself, where no record may cross the link, and compared elsewhere.
-//! - `pass`: one proof from beginning to end; `resume` and [`verified`]: behind an earlier one; `compared`
-//!   and `proof`: what it comes to. [`aborted`]: what a consumer would see that reads uncommitted.
+//! - `pass`: one proof from beginning to end; `resume` and [`verified`]: behind an earlier one; `compared`,
+//!   `proof` and `verdict`: what it comes to. [`aborted`]: what a consumer would see that reads uncommitted.
 
 pub mod aborted;
 mod align;
@@ -38,6 +38,7 @@ pub mod sites;
 pub mod spill;
 pub mod suspects;
 pub mod tally;
+mod verdict;
 pub mod verified;
 
 pub use pass::{Options, prove};

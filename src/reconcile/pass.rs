@@ -1,11 +1,10 @@
 //! One pass of the proof: read both sides, compare, read again what differs, write the files.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::aborted::{self, Count};
+use super::aborted::aborted_copies;
 use super::align::align;
 use super::budget::Budget;
 use super::compared::{Compared, compare_manifests};
@@ -13,17 +12,17 @@ use super::detail::{Collect, judge_lines};
 use super::fold::{Digester, Fold};
 use super::judge::Rules;
 use super::keying::Keying;
-use super::look::{existing, offsets};
+use super::look::{Offsets, offsets_of};
 use super::manifest::Manifest;
 use super::part::Part;
 use super::proof::{Proof, finish};
-use super::read::{Outcome, Reading, Task, read_both, read_side};
+use super::read::{Outcome, Reading, Task, read_both};
 use super::resume::resume;
 use super::scope::{Scope, scope};
 use super::spill::{Merged, Runs, SpillDir, SpillError, Stored, merge};
 use super::suspects::Span;
 use super::tally::Tally;
-use crate::cluster::{Admin, At, Isolation, LogRange};
+use crate::cluster::{At, Isolation, LogRange};
 use crate::error::{Error, Result, Side};
 use crate::pipe::clusters::Clusters;
 use crate::pipe::shared::now_ms;
@@ -98,7 +97,8 @@ pub fn prove(
     if !compared.suspects.is_empty() {
         pass.second_reading(&scope, whole, &mut compared)?;
     }
-    let aborted = pass.aborted_copies(&scope.parts, &tallies[1])?;
+    let uncommitted = pass.reading(Side::Target, Isolation::Uncommitted);
+    let aborted = aborted_copies(&uncommitted, &scope.parts, &tallies[1])?;
     finish(&pass, folder, Proof { scope, mode, tallies, aborted, began }, compared)
 }
 
@@ -171,10 +171,7 @@ impl Pass<'_> {
     }
 
     fn reading(&self, side: Side, isolation: Isolation) -> Reading<'_> {
-        let connection = match side {
-            Side::Source => &self.clusters.source,
-            Side::Target => &self.clusters.target,
-        };
+        let connection = self.clusters.connection(side);
         Reading { connection, isolation, queue_bytes: self.budget.queue, board: Some(self.board) }
     }
 
@@ -222,17 +219,10 @@ impl Pass<'_> {
 
     /// The same by what is known of offsets alone.
     pub(super) fn ask_log_starts(&self, parts: &mut [Part]) -> Result<()> {
-        let ask = |side, admin: &Admin| -> Result<_> {
-            let all: Vec<TopicPartition> = parts.iter().map(|part| part.at(side).clone()).collect();
-            offsets(admin, &existing(admin, &all)?, At::LogStart)
-        };
-        let source = ask(Side::Source, &self.clusters.source_admin)?;
-        let target = ask(Side::Target, &self.clusters.target_admin)?;
+        let [source, target] = self.offsets_now(parts, At::LogStart)?;
         for part in parts {
-            let of =
-                |starts: &BTreeMap<TopicPartition, i64>, at| starts.get(at).copied().unwrap_or(0);
-            let (on_source, on_target) = (of(&source, &part.source), of(&target, &part.target));
-            part.start_at(on_source, on_target);
+            let of = |starts: &Offsets, at| starts.get(at).copied().unwrap_or(0);
+            part.start_at(of(&source, &part.source), of(&target, &part.target));
         }
         Ok(())
     }
@@ -258,7 +248,8 @@ impl Pass<'_> {
             compared.detail.overtaken[index] = compared.suspects.spans(index).is_some()
                 && (moved(Side::Source) || moved(Side::Target));
         }
-        let ends = self.ends_now(&parts)?;
+        // Earlier ends would call records missing that have just arrived.
+        let ends = self.offsets_now(&parts, At::LastStable)?;
         let suspects = &compared.suspects;
         let tasks = [Side::Source, Side::Target].map(|side| {
             tasks(self.board, side, &parts, |index, part| {
@@ -291,23 +282,10 @@ impl Pass<'_> {
         })
     }
 
-    /// Where logs end now, by side: an earlier end would call records missing that have just arrived.
-    fn ends_now(&self, parts: &[Part]) -> Result<[BTreeMap<TopicPartition, i64>; 2]> {
-        let ask = |side, admin: &Admin| -> Result<_> {
-            let all: Vec<TopicPartition> = parts.iter().map(|part| part.at(side).clone()).collect();
-            offsets(admin, &existing(admin, &all)?, At::LastStable)
-        };
-        Ok([
-            ask(Side::Source, &self.clusters.source_admin)?,
-            ask(Side::Target, &self.clusters.target_admin)?,
-        ])
-    }
-
-    fn aborted_copies(&self, parts: &[Part], tallies: &[Tally]) -> Result<Vec<u64>> {
-        let reading = self.reading(Side::Target, Isolation::Uncommitted);
-        let tasks = aborted::tasks(parts, tallies);
-        let counted = read_side(Side::Target, &reading, tasks, &|_| Count::new(parts.len()))?;
-        Ok(aborted::aborted(&counted.sinks, tallies))
+    /// Offsets as they are now, by side.
+    fn offsets_now(&self, parts: &[Part], at: At) -> Result<[Offsets; 2]> {
+        let ask = |side| offsets_of(self.clusters.admin(side), side, parts, at);
+        Ok([ask(Side::Source)?, ask(Side::Target)?])
     }
 }
 

@@ -22,6 +22,16 @@ impl Policy {
         }
     }
 
+    /// Of two sides that differ (another tool's copy) the policy that claims less.
+    #[must_use]
+    pub fn combined(self, other: Self) -> Self {
+        match self == other {
+            true => self,
+            false if self.compacts() || other.compacts() => Self::CompactDelete,
+            false => Self::Delete,
+        }
+    }
+
     /// Whether only the last record of a key counts.
     pub fn compacts(self) -> bool {
         self != Self::Delete
@@ -47,5 +57,18 @@ mod tests {
         assert_eq!(Policy::of("delete, compact"), Policy::CompactDelete);
         assert_eq!(Policy::of("compact"), Policy::Compact);
         assert_eq!(Policy::of(""), Policy::Delete);
+    }
+
+    #[test]
+    fn of_two_policies_the_one_that_claims_less_counts() {
+        use Policy::{Compact, CompactDelete, Delete};
+        for (one, other, claims) in [
+            (Delete, Delete, Delete),
+            (Compact, Compact, Compact),
+            (Delete, Compact, CompactDelete),
+            (Compact, CompactDelete, CompactDelete),
+        ] {
+            assert_eq!((one.combined(other), other.combined(one)), (claims, claims));
+        }
     }
 }

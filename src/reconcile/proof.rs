@@ -9,6 +9,7 @@ use super::part::Part;
 use super::pass::Pass;
 use super::scope::Scope;
 use super::tally::Tally;
+use super::verdict::{failing, verdict};
 use super::verified::AtAnchor;
 use crate::cluster::ControlWriter;
 use crate::error::{Result, Side};
@@ -45,17 +46,14 @@ pub(super) fn finish(
         detail.row(&proof.scope, topic, key.as_deref(), &difference)?;
     }
     // A topic made anew while it was read would make any result worthless.
-    still_the_same(pass.clusters, &proof.scope.topics)?;
+    for side in [Side::Source, Side::Target] {
+        let topics = proof.scope.topics.iter().map(|topic| (topic.name(side), topic.id(side)));
+        still_the_same(side, pass.clusters.admin(side), topics)?;
+    }
     let rows = rows(pass, &proof, &detail);
     let (untimed, since) = (detail.untimed, detail.superseded_since);
     let (diff, differences) = detail.diff.finish()?;
-    // What the source's retention took cannot be compared any more, which is told, and no reason to fail
-    // as long as anything is left. Copies that are gone while their originals are still there are one.
-    let nothing_compared = rows.iter().all(|row| row.verdict == Verdict::NotProved);
-    let fails = |row: &&PartitionRow| {
-        row.verdict == Verdict::NotProved && (nothing_compared || row.expired_target > 0)
-    };
-    let unproved = rows.iter().filter(fails).count() as u64;
+    let partitions_not_proved = failing(&rows);
     let told: Vec<bool> = rows.iter().map(|row| row.verdict != Verdict::NotProved).collect();
     let differing: Vec<u64> = rows.iter().map(|row| row.differences).collect();
     let not_proved = not_proved(&proof, &rows, untimed, since);
@@ -64,10 +62,7 @@ pub(super) fn finish(
     let side = |side: Side| {
         let tallies = &proof.tallies[side as usize];
         SideRead {
-            cluster_id: Some(match side {
-                Side::Source => pass.clusters.source_id.clone(),
-                Side::Target => pass.clusters.target_id.clone(),
-            }),
+            cluster_id: Some(pass.clusters.id(side).to_owned()),
             records: tallies.iter().map(|tally| tally.read).sum(),
             bytes: tallies.iter().map(|tally| tally.bytes).sum(),
         }
@@ -94,7 +89,7 @@ pub(super) fn finish(
         compared_source: compared_records(Side::Source),
         compared_target: compared_records(Side::Target),
         differences,
-        partitions_not_proved: unproved,
+        partitions_not_proved,
         overrides: overrides(pass, &proof.scope),
         ignored_headers: pass.ignored_headers().to_vec(),
         not_proved,
@@ -119,10 +114,6 @@ fn rows(pass: &Pass<'_>, proof: &Proof, detail: &Detail) -> Vec<PartitionRow> {
         let (from_source, from_target) = (&part.source_reach, &part.target_reach);
         // What is left to compare once retention has had its share.
         let nothing_left = part.expired() && from_source.common >= from_source.to;
-        let skipped = |state: &crate::ledger::PartitionState| {
-            let gaps = state.gaps.iter().map(|gap| gap.to - gap.from);
-            gaps.sum::<i64>().cast_unsigned()
-        };
         PartitionRow {
             topic: part.source.topic.to_string(),
             partition: part.source.partition,
@@ -148,17 +139,13 @@ fn rows(pass: &Pass<'_>, proof: &Proof, detail: &Detail) -> Vec<PartitionRow> {
             expired_target: on_source.expired,
             superseded: detail.superseded[index],
             filtered: state.map_or(0, |state| state.filtered),
-            gaps: state.map_or(0, skipped),
+            gaps: state.map_or(0, |state| state.skipped().cast_unsigned()),
             aborted_copies: proof.aborted[index],
             foreign: on_target.foreign,
             untimed: state.map_or(0, |state| state.untimed),
             proved_before: part.proved_before.map(|(source, _)| source),
             differences,
-            verdict: match () {
-                () if differences > 0 => Verdict::Different,
-                () if nothing_left || detail.overtaken[index] => Verdict::NotProved,
-                () => Verdict::Equal,
-            },
+            verdict: verdict(differences, nothing_left, detail.overtaken[index]),
         }
     };
     proof.scope.parts.iter().enumerate().map(row).collect()
@@ -234,10 +221,7 @@ fn tell_ledger(
         let anchors = pass.records_at(side, parts, &last)?;
         let epochs = pass.epochs(side, parts)?;
         let proved = |(index, part): (usize, &Part)| {
-            let earlier = known.get(&part.source).map(|(_, earlier)| match side {
-                Side::Source => &earlier.source,
-                Side::Target => &earlier.target,
-            });
+            let earlier = known.get(&part.source).map(|(_, earlier)| earlier.side(side));
             let anchor = match anchors[index] {
                 Some((AtAnchor::Found { offset, digest }, epoch))
                     if Some(offset) == last[index] =>

@@ -1,14 +1,14 @@
 //! Goes on behind an earlier clean pass, where what that one has seen still stands.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, PoisonError};
+use std::sync::PoisonError;
 
-use super::look::existing;
+use super::look::there;
 use super::part::Part;
 use super::pass::Pass;
 use super::scope::Scope;
 use super::verified::{AtAnchor, SideNow, outdated};
-use crate::cluster::{Admin, At, First, LogReader};
+use crate::cluster::{At, First};
 use crate::digest::RecordDigest;
 use crate::error::{Result, Side};
 use crate::ledger::VerifiedPartition;
@@ -27,10 +27,8 @@ pub(super) fn resume(pass: &Pass<'_>, scope: &mut Scope) -> Result<Mode> {
         return full("--full");
     }
     let earlier = ledger.control.verified.clone();
-    let now = [
-        SidesNow::look(pass, Side::Source, scope, &earlier)?,
-        SidesNow::look(pass, Side::Target, scope, &earlier)?,
-    ];
+    let source = side_now(pass, Side::Source, scope, &earlier)?;
+    let target = side_now(pass, Side::Target, scope, &earlier)?;
     let mut reasons = BTreeSet::new();
     for (index, part) in scope.parts.iter_mut().enumerate() {
         let Some((at, verified)) = earlier.get(&part.source) else {
@@ -39,7 +37,7 @@ pub(super) fn resume(pass: &Pass<'_>, scope: &mut Scope) -> Result<Mode> {
         };
         let Some(claim) = &part.ledger else { continue };
         let last_gap = claim.state.gaps.iter().max_by_key(|gap| (gap.to, gap.at));
-        let sides = [&now[0].parts[index], &now[1].parts[index]];
+        let sides = [&source[index], &target[index]];
         match outdated(verified, claim.state.start, part.policy.compacts(), last_gap, *at, sides) {
             Some(reason) => drop(reasons.insert(format!("`{}`: {reason}", part.source))),
             None => part.resume(verified.source.next, verified.target.next),
@@ -57,41 +55,24 @@ pub(super) fn resume(pass: &Pass<'_>, scope: &mut Scope) -> Result<Mode> {
 /// What stands at an offset, and its leader epoch where it is a record and the broker tells it.
 pub(super) type Stands = (AtAnchor, Option<i32>);
 
-/// All parts of one side as they are now.
-pub(super) struct SidesNow {
-    /// By index of the part.
-    pub parts: Vec<SideNow>,
-}
-
-impl SidesNow {
-    fn look(
-        pass: &Pass<'_>,
-        side: Side,
-        scope: &Scope,
-        earlier: &BTreeMap<TopicPartition, (i64, VerifiedPartition)>,
-    ) -> Result<Self> {
-        let anchors: Vec<Option<i64>> = scope
-            .parts
-            .iter()
-            .map(|part| {
-                let (_, verified) = earlier.get(&part.source)?;
-                let proved = match side {
-                    Side::Source => &verified.source,
-                    Side::Target => &verified.target,
-                };
-                proved.anchor.map(|anchor| anchor.offset)
-            })
-            .collect();
-        let read = pass.records_at(side, &scope.parts, &anchors)?;
-        let epochs = pass.epochs(side, &scope.parts)?;
-        let parts = scope.parts.iter().enumerate().map(|(index, part)| SideNow {
-            topic_id: scope.topic_id(side, part),
-            epoch: epochs.get(part.at(side)).copied().flatten(),
-            to: part.reach(side).to,
-            at_anchor: anchors[index].map(|_| read[index].map_or(AtAnchor::Expired, |(at, _)| at)),
-        });
-        Ok(Self { parts: parts.collect() })
-    }
+/// All parts of one side as they are now, by index.
+fn side_now(
+    pass: &Pass<'_>,
+    side: Side,
+    scope: &Scope,
+    earlier: &BTreeMap<TopicPartition, (i64, VerifiedPartition)>,
+) -> Result<Vec<SideNow>> {
+    let anchor = |part: &Part| Some(earlier.get(&part.source)?.1.side(side).anchor?.offset);
+    let anchors: Vec<Option<i64>> = scope.parts.iter().map(anchor).collect();
+    let read = pass.records_at(side, &scope.parts, &anchors)?;
+    let epochs = pass.epochs(side, &scope.parts)?;
+    let now = |(index, part): (usize, &Part)| SideNow {
+        topic_id: scope.topic_id(side, part),
+        epoch: epochs.get(part.at(side)).copied().flatten(),
+        to: part.reach(side).to,
+        at_anchor: anchors[index].map(|_| read[index].map_or(AtAnchor::Expired, |(at, _)| at)),
+    };
+    Ok(scope.parts.iter().enumerate().map(now).collect())
 }
 
 impl Pass<'_> {
@@ -103,10 +84,6 @@ impl Pass<'_> {
         parts: &[Part],
         offsets: &[Option<i64>],
     ) -> Result<Vec<Option<Stands>>> {
-        let log: &Mutex<LogReader> = match side {
-            Side::Source => &self.clusters.source_log,
-            Side::Target => &self.clusters.target_log,
-        };
         let (mut asked, mut index) = (Vec::new(), Vec::new());
         for (number, (part, offset)) in parts.iter().zip(offsets).enumerate() {
             if let Some(offset) = offset.filter(|offset| *offset >= part.reach(side).log_start) {
@@ -119,7 +96,7 @@ impl Pass<'_> {
             return Ok(found);
         }
         let mut scratch = Vec::new();
-        let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut log = self.clusters.log(side).lock().unwrap_or_else(PoisonError::into_inner);
         log.first_at(&asked, &mut |asked, first| {
             found[index[asked]] = match first {
                 First::Record(record) => {
@@ -139,13 +116,9 @@ impl Pass<'_> {
         side: Side,
         parts: &[Part],
     ) -> Result<BTreeMap<TopicPartition, Option<i32>>> {
-        let admin: &Admin = match side {
-            Side::Source => &self.clusters.source_admin,
-            Side::Target => &self.clusters.target_admin,
-        };
-        let all: Vec<TopicPartition> = parts.iter().map(|part| part.at(side).clone()).collect();
+        let admin = self.clusters.admin(side);
         let mut epochs = BTreeMap::new();
-        for (at, answer) in admin.offsets(&existing(admin, &all)?, At::LogEnd)? {
+        for (at, answer) in admin.offsets(&there(admin, side, parts)?, At::LogEnd)? {
             epochs.insert(at, answer?.leader_epoch);
         }
         Ok(epochs)

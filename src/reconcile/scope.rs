@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::claims::Ledger;
-use super::look::{Look, existing, offsets};
+use super::look::{Look, SideLook, existing, holds_what_was_copied, offsets};
 use super::part::{Part, Reach};
 use crate::cluster::{Admin, At, TopicInfo};
 use crate::error::{Error, Result, Side};
@@ -95,7 +95,7 @@ fn same_clusters(clusters: &Clusters, ledger: &Ledger) -> Result<()> {
         "the ledger is of source cluster {} and target cluster {}, but these are {} and {}",
         bound.0, bound.1, now.0, now.1
     );
-    Err(Error::refused("other-cluster", what)
+    Err(Error::refused("another-cluster", what)
         .hint("look at both `bootstrap`s; was a cluster made anew under its old address?"))
 }
 
@@ -128,32 +128,24 @@ fn with_ledger(
     still_there(clusters, &targets)?;
     let ends = offsets(&clusters.target_admin, &targets, At::LastStable)?;
     ledger.catch_up(&clusters.ledger, board)?;
-    let looked = Look::at(clusters, selected.pairs.clone(), ends)?;
+    let looked = Look::at(clusters, &selected.pairs, ends)?;
     let mut parts = Vec::new();
     let mut claims = ledger.take_claims();
     for (source, target) in selected.pairs {
         let claim = claims.remove(&source).expect("a pair of the ledger");
         let state = &claim.state;
-        looked.same_topic(Side::Source, &source, state.topic_id.as_deref())?;
-        looked.same_topic(Side::Target, &target, state.target_topic_id.as_deref())?;
-        let source_end = looked.source_ends.get(&source).copied().unwrap_or(0);
-        if source_end < state.next {
-            let what = format!(
-                "source `{source}` ends at offset {source_end}, but the ledger has copied it up to {}",
-                state.next
-            );
-            return Err(Error::refused("source-not-same-log", what).hint(
-                "the source has lost records; `--no-ledger` compares what both sides hold now",
-            ));
-        }
+        looked.source.same_topic(&source.topic, state.topic_id.as_deref())?;
+        looked.target.same_topic(&target.topic, state.target_topic_id.as_deref())?;
+        let source_end = looked.source.end(&source);
+        holds_what_was_copied(&source, source_end, state.next)?;
         let policy = looked.policy(&source, &target);
         // A newer record of a key says that an older one may be gone.
         let source_until = if policy.compacts() { source_end } else { state.next };
-        let target_to = looked.target_end(&target).max(state.target_next);
+        let target_to = looked.target.end(&target).max(state.target_next);
         let mut part = Part {
             topic: looked.index(&source),
             policy,
-            timestamps_kept: looked.timestamps_kept(&target),
+            timestamps_kept: looked.target.timestamps_kept(&target.topic),
             source_reach: Reach {
                 log_start: 0,
                 from: state.start,
@@ -173,8 +165,7 @@ fn with_ledger(
             ledger: Some(claim),
             proved_before: None,
         };
-        let starts = looked.log_starts(&part);
-        part.start_at(starts.0, starts.1);
+        part.start_at(looked.source.start(&part.source), looked.target.start(&part.target));
         parts.push(part);
     }
     Ok(Some(looked.scope(parts, Some(ledger), selected.left_out)))
@@ -250,23 +241,21 @@ fn without_ledger(plan: &Plan, clusters: &Clusters) -> Result<Scope> {
     let targets: Vec<TopicPartition> = pairs.iter().map(|(_, target)| target.clone()).collect();
     let there = existing(&clusters.target_admin, &targets)?;
     let ends = offsets(&clusters.target_admin, &there, At::LastStable)?;
-    let looked = Look::at(clusters, pairs.clone(), ends)?;
+    let looked = Look::at(clusters, &pairs, ends)?;
     let mut parts = Vec::new();
     for (source, target) in pairs {
-        let reach = |end: Option<i64>, start: Option<i64>| match (end, start) {
-            (Some(to), Some(from)) => {
+        let reach = |side: &SideLook, at| match (side.starts.get(at), side.ends.get(at)) {
+            (Some(&from), Some(&to)) => {
                 Reach { log_start: from, from, common: from, to, until: to.max(from) }
             }
             _ => Reach::NOTHING,
         };
-        let source_end = looked.source_ends.get(&source).copied();
-        let target_end = looked.target_ends.get(&target).copied();
         parts.push(Part {
             topic: looked.index(&source),
             policy: looked.policy(&source, &target),
-            timestamps_kept: looked.timestamps_kept(&target),
-            source_reach: reach(source_end, looked.source_starts.get(&source).copied()),
-            target_reach: reach(target_end, looked.target_starts.get(&target).copied()),
+            timestamps_kept: looked.target.timestamps_kept(&target.topic),
+            source_reach: reach(&looked.source, &source),
+            target_reach: reach(&looked.target, &target),
             source,
             target,
             ledger: None,
@@ -280,9 +269,9 @@ fn without_ledger(plan: &Plan, clusters: &Clusters) -> Result<Scope> {
 
 /// Partitions of the source of which an open transaction hides the end.
 fn hidden(clusters: &Clusters, looked: &Look) -> Result<Vec<String>> {
-    let sources: Vec<TopicPartition> = looked.source_ends.keys().cloned().collect();
+    let sources: Vec<TopicPartition> = looked.source.ends.keys().cloned().collect();
     let log_ends = offsets(&clusters.source_admin, &sources, At::LogEnd)?;
-    let behind = looked.source_ends.iter().filter(|(at, stable)| log_ends[at] > **stable);
+    let behind = looked.source.ends.iter().filter(|(at, stable)| log_ends[at] > **stable);
     let said = |(at, stable): (&TopicPartition, &i64)| {
         format!("source `{at}` behind offset {stable}, where a transaction may be open")
     };

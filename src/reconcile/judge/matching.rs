@@ -3,7 +3,6 @@
 use super::pairing::meet;
 use super::same::{same, timeless, unwritable};
 use super::{PartitionLines, Rules, counts};
-use crate::digest::RecordDigest;
 use crate::reconcile::line::Line;
 use crate::reconcile::manifest::Place;
 
@@ -196,27 +195,4 @@ fn slots(all: &[u32], left: Vec<u32>) -> Vec<Left> {
 
 fn numbered(lines: &[Line]) -> impl Iterator<Item = (u32, &Line)> {
     (0u32..).zip(lines)
-}
-
-/// What two multisets of records do not have in common: digests with offsets, in offset order.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Leftovers {
-    /// Records that only the source has.
-    pub source: Vec<(RecordDigest, i64)>,
-    /// Records that only the target has.
-    pub target: Vec<(RecordDigest, i64)>,
-}
-
-/// Compares two multisets of records by digest alone, at 32 bytes a record: for sequences that are too
-/// long to be held as lines, bucket by bucket of the digest. Of several equal records the first are
-/// matched.
-pub fn leftovers(
-    source: impl IntoIterator<Item = (RecordDigest, i64)>,
-    target: impl IntoIterator<Item = (RecordDigest, i64)>,
-) -> Leftovers {
-    let (mut source, mut target) = (Vec::from_iter(source), Vec::from_iter(target));
-    meet(&mut source, &mut target, |item| Some(item.0), |item| Some(item.0), |_, _| ());
-    source.sort_unstable_by_key(|(_, offset)| *offset);
-    target.sort_unstable_by_key(|(_, offset)| *offset);
-    Leftovers { source, target }
 }

@@ -29,7 +29,6 @@ mod table;
 
 pub use coarse::{coarse, coarse_because};
 pub use compare::compare;
-pub use matching::{Leftovers, leftovers};
 
 use super::difference::Difference;
 use super::line::Line;

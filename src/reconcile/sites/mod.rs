@@ -10,7 +10,7 @@
 //!
 //! - [`buckets`]: manifests folded into few digests; small enough for any link. [`only`]: some of them.
 //! - [`scope_file`]: which ranges, and everything that both sides must agree upon. [`together`]: do they?
-//! - `one_side`, `whole`, `look`: partitions of one side. `side`: one side's pass.
+//! - `one_side`, `whole`: partitions of one side. `side`: one side's pass.
 //! - `walk`: both manifests, key by key. `diff`, `diff_result`: the comparison, without a network; `again`:
 //!   what to type then.
 
@@ -18,7 +18,6 @@ mod again;
 pub mod buckets;
 mod diff;
 mod diff_result;
-mod look;
 mod one_side;
 pub mod only;
 pub mod scope_file;

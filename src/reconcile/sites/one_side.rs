@@ -4,9 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::look::Look;
 use super::scope_file::{LedgerCounts, ScopeFile, ScopePartition, ScopeTopic};
-use super::together::combined;
 use super::whole::whole_logs;
 use crate::cluster::At;
 use crate::error::{Error, Result, Side};
@@ -14,7 +12,7 @@ use crate::pipe::clusters::OneSide;
 use crate::pipe::shared::now_ms;
 use crate::plan::{Plan, TopicPartition};
 use crate::reconcile::claims::Ledger;
-use crate::reconcile::look::{existing, offsets};
+use crate::reconcile::look::{SideLook, existing, holds_what_was_copied, offsets};
 use crate::reconcile::part::{Part, Reach};
 use crate::report::Board;
 
@@ -92,7 +90,7 @@ fn same_cluster(at: &OneSide, expected: Option<&str>) -> Result<()> {
 fn source_by_scope(at: &OneSide, given: &ScopeFile) -> Result<OneScope> {
     let source = |one: &ScopePartition| TopicPartition::new(&*one.topic, one.partition);
     let all: Vec<TopicPartition> = given.partitions.iter().map(source).collect();
-    let looked = Look::at(at, &all)?;
+    let looked = SideLook::at(at.side, &at.admin, &all)?;
     for topic in &given.topics {
         looked.same_topic(&topic.source, topic.source_id.as_deref())?;
     }
@@ -102,15 +100,9 @@ fn source_by_scope(at: &OneSide, given: &ScopeFile) -> Result<OneScope> {
             return Err(Error::usage(format!("the scope has no source range of `{source}`")));
         };
         let end = looked.end(&source);
-        if end < to {
-            let what = format!(
-                "source `{source}` ends at offset {end}, but the ledger has copied it up to {to}"
-            );
-            return Err(Error::refused("source-not-same-log", what)
-                .hint("the source has lost records, or is not the cluster that was copied"));
-        }
+        holds_what_was_copied(&source, end, to)?;
         let (topic, target_topic) = topic_of(&given.topics, &one.topic)?;
-        let policy = combined(one.policy, looked.policy(&one.topic));
+        let policy = one.policy.combined(looked.policy(&one.topic));
         let mut part = Part {
             topic,
             target: TopicPartition::new(target_topic, one.partition),
@@ -179,7 +171,7 @@ fn target_by_ledger(
     same_cluster(at, bound.as_ref().map(|(_, target)| &**target))?;
     let targets: Vec<TopicPartition> = ledger.pairs().map(|(_, target)| target).collect();
     let taken_at = now_ms();
-    let looked = Look::with_ends(at, &targets, ends)?;
+    let looked = SideLook::with_ends(at.side, &at.admin, &targets, ends)?;
 
     let claims = ledger.take_claims();
     let mut topics: BTreeMap<String, ScopeTopic> = BTreeMap::new();
@@ -218,7 +210,7 @@ fn target_by_ledger(
         let (index, target_topic) = topic_of(&topics, &source.topic)?;
         let target = TopicPartition::new(target_topic, source.partition);
         let policy = looked.policy(&target.topic);
-        let policy = one.map_or(policy, |one| combined(one.policy, policy));
+        let policy = one.map_or(policy, |one| one.policy.combined(policy));
         let end = looked.end(&target).max(state.target_next);
         let to = one.and_then(|one| one.target_to).unwrap_or(end);
         let position = one.and_then(|one| one.position).unwrap_or(state.next);
@@ -247,7 +239,7 @@ fn target_by_ledger(
         };
         counts.push(one.map_or_else(
             || {
-                let gaps = state.gaps.iter().map(|gap| gap.to - gap.from).sum::<i64>();
+                let gaps = state.skipped();
                 let (filtered, untimed, digest) = (state.filtered, state.untimed, state.digest);
                 Some(LedgerCounts { filtered, gaps: gaps.cast_unsigned(), untimed, digest })
             },

@@ -82,6 +82,16 @@ pub struct ScopeTopic {
     pub target_id: Option<String>,
 }
 
+impl ScopeTopic {
+    /// Its name on one side, and its id there.
+    pub fn of(&self, side: Side) -> (&str, Option<&str>) {
+        match side {
+            Side::Source => (&self.source, self.source_id.as_deref()),
+            Side::Target => (&self.target, self.target_id.as_deref()),
+        }
+    }
+}
+
 /// A partition. What is not known to the side that was read is `None`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

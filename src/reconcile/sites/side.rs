@@ -7,7 +7,6 @@ use std::time::Instant;
 use sha2::{Digest as _, Sha256};
 
 use super::buckets::{self, BUCKETS, TopicBuckets};
-use super::look::still_the_same;
 use super::one_side::{OneScope, one_scope};
 use super::only::Only;
 use super::scope_file::{ReadCounts, SCHEMA, ScopeFile, ScopePartition, plan_common};
@@ -16,13 +15,13 @@ use crate::cluster::{At, Isolation};
 use crate::error::{Error, Result, Side};
 use crate::pipe::clusters::OneSide;
 use crate::pipe::shared::now_ms;
-use crate::plan::{Plan, TopicPartition};
-use crate::reconcile::aborted::{self, Count};
+use crate::plan::Plan;
+use crate::reconcile::aborted::aborted_copies;
 use crate::reconcile::budget::Budget;
 use crate::reconcile::compared::part_of;
 use crate::reconcile::fold::{Digester, Fold};
 use crate::reconcile::keying::Keying;
-use crate::reconcile::look::{existing, offsets};
+use crate::reconcile::look::{offsets_of, still_the_same};
 use crate::reconcile::manifest::Manifest;
 use crate::reconcile::part::Part;
 use crate::reconcile::pass::{ATTEMPTS, Folded, keying, overtaken, tasks};
@@ -98,7 +97,8 @@ pub fn read_side_alone(plan: &Plan, options: &SideOptions, board: &Board) -> Res
     let aborted = pass.aborted_copies(&scope.parts, &folded.tallies)?;
     let merged = merge(folded.runs, &pass.spill, pass.budget.limits())?;
     let mut files = pass.write(&scope, &folder, merged)?;
-    still_the_same(&pass.at, &scope.topics)?;
+    let topics = scope.topics.iter().map(|topic| topic.of(options.side));
+    still_the_same(options.side, &pass.at.admin, topics)?;
 
     let id = format!("{started}-{}", options.worker);
     let selection = chosen.map(|chosen| {
@@ -176,10 +176,9 @@ impl SidePass<'_> {
                 return Ok(folded);
             }
             tracing::warn!("retention has overtaken the reading; it begins anew");
-            let all: Vec<TopicPartition> = parts.iter().map(|part| part.at(side).clone()).collect();
-            let starts = offsets(&self.at.admin, &existing(&self.at.admin, &all)?, At::LogStart)?;
-            for (part, at) in parts.iter_mut().zip(&all) {
-                let start = starts.get(at).copied().unwrap_or(0);
+            let starts = offsets_of(&self.at.admin, side, parts, At::LogStart)?;
+            for part in parts.iter_mut() {
+                let start = starts.get(part.at(side)).copied().unwrap_or(0);
                 match side {
                     Side::Source => part.start_at(start, 0),
                     Side::Target => part.start_at(0, start),
@@ -194,10 +193,7 @@ impl SidePass<'_> {
         if self.at.side == Side::Source || self.only.is_some() {
             return Ok(vec![0; parts.len()]);
         }
-        let reading = self.reading(Isolation::Uncommitted);
-        let tasks = aborted::tasks(parts, tallies);
-        let counted = read_side(Side::Target, &reading, tasks, &|_| Count::new(parts.len()))?;
-        Ok(aborted::aborted(&counted.sinks, tallies))
+        aborted_copies(&self.reading(Isolation::Uncommitted), parts, tallies)
     }
 
     /// Walks the manifests once: into their file, and into buckets.

@@ -121,7 +121,7 @@ impl Sides {
             policies.entry(&one.topic).or_default().insert(one.policy.text());
         }
         let all = |texts: BTreeSet<&str>| {
-            texts.into_iter().map(Policy::of).reduce(combined).unwrap_or(Policy::Delete)
+            texts.into_iter().map(Policy::of).reduce(Policy::combined).unwrap_or(Policy::Delete)
         };
         policies.into_iter().map(|(topic, texts)| (topic, all(texts))).collect()
     }
@@ -142,15 +142,6 @@ pub fn comparable(pair: Pair<'_>) -> Comparable {
         }
         (Some(source), Some(target)) if source.policy != target.policy => Comparable::ByKey,
         _ => Comparable::Yes,
-    }
-}
-
-/// Of two policies the one that claims less.
-pub fn combined(one: Policy, other: Policy) -> Policy {
-    match one == other {
-        true => one,
-        false if one.compacts() || other.compacts() => Policy::CompactDelete,
-        false => Policy::Delete,
     }
 }
 
@@ -222,6 +213,5 @@ mod tests {
         assert_eq!(of(|_| {}), Comparable::Yes);
         assert_eq!(of(|one| one.compared_from = Some(5)), Comparable::BeginsLater);
         assert_eq!(of(|one| one.policy = Policy::Delete), Comparable::ByKey);
-        assert_eq!(combined(Policy::Compact, Policy::Delete), Policy::CompactDelete);
     }
 }

@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::look::Look;
 use super::one_side::{OneScope, known_reach};
 use super::scope_file::{ScopeFile, ScopeTopic};
-use super::together::combined;
 use crate::error::{Error, Result, Side};
 use crate::pipe::clusters::OneSide;
 use crate::pipe::shared::now_ms;
 use crate::plan::{Plan, TopicPartition};
+use crate::reconcile::look::SideLook;
 use crate::reconcile::part::{Part, Reach};
 
 /// Without a ledger: whole logs, from their start to their last stable offset, or as `given` has it.
@@ -20,10 +19,7 @@ pub(super) fn whole_logs(plan: &Plan, at: &OneSide, given: Option<&ScopeFile>) -
         Some(given) => (given.topics.clone(), Vec::new()),
         None => selected(plan, side, &all.iter().map(|topic| &*topic.name).collect::<Vec<_>>())?,
     };
-    let on = |topic: &ScopeTopic| match side {
-        Side::Source => topic.source.clone(),
-        Side::Target => topic.target.clone(),
-    };
+    let on = |topic: &ScopeTopic| topic.of(side).0.to_owned();
     let counts: BTreeMap<&str, usize> =
         all.iter().map(|topic| (&*topic.name, topic.partitions)).collect();
     let number = |topic: &ScopeTopic| {
@@ -33,14 +29,14 @@ pub(super) fn whole_logs(plan: &Plan, at: &OneSide, given: Option<&ScopeFile>) -
         .iter()
         .flat_map(|topic| (0..number(topic)).map(|n| TopicPartition::new(on(topic), n)))
         .collect();
-    let looked = Look::at(at, &partitions)?;
+    let looked = SideLook::at(side, &at.admin, &partitions)?;
     let mut parts = Vec::new();
     for (index, topic) in (0u32..).zip(&topics) {
         let name = on(topic);
         let known =
             given.and_then(|given| given.partitions.iter().find(|one| one.topic == topic.source));
-        let policy = known
-            .map_or(looked.policy(&name), |known| combined(known.policy, looked.policy(&name)));
+        let policy =
+            known.map_or(looked.policy(&name), |known| known.policy.combined(looked.policy(&name)));
         let kept = match side {
             Side::Target => looked.timestamps_kept(&name),
             Side::Source => known.is_none_or(|known| known.timestamps_kept),

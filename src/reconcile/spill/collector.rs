@@ -93,11 +93,13 @@ impl Collector {
     }
 
     /// Bytes that it held at most.
+    #[cfg(test)]
     pub fn peak_bytes(&self) -> usize {
         self.spilling.peak()
     }
 
     /// Runs on disk so far.
+    #[cfg(test)]
     pub fn runs(&self) -> usize {
         self.spilling.runs()
     }

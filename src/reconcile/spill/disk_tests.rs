@@ -39,7 +39,7 @@ fn runs(dir: &Arc<SpillDir>) -> Result<Runs<Manifest>, SpillError> {
         add(&mut collector, key.reverse_bits())?;
     }
     let mut runs = collector.finish()?;
-    runs.to_disk(dir)?;
+    runs.write_out(dir)?;
     assert!(runs.files.len() > 5);
     Ok(runs)
 }

@@ -32,11 +32,13 @@ impl Sorter {
     }
 
     /// Bytes that it held at most.
+    #[cfg(test)]
     pub fn peak_bytes(&self) -> usize {
         self.0.peak()
     }
 
     /// Runs on disk so far.
+    #[cfg(test)]
     pub fn runs(&self) -> usize {
         self.0.runs()
     }

@@ -33,6 +33,7 @@ impl<T: Table> Spilling<T> {
     }
 
     /// Runs on disk so far.
+    #[cfg(test)]
     pub fn runs(&self) -> usize {
         self.files.len()
     }

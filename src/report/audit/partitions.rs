@@ -143,10 +143,11 @@ pub fn write(folder: &Folder, mut rows: Vec<PartitionRow>) -> Result<Written> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn row(topic: &str, partition: i32) -> PartitionRow {
+    /// Another number in each column.
+    pub fn row(topic: &str, partition: i32) -> PartitionRow {
         let digest = |n| Some(SequenceDigest { count: n, a: n, b: 0 });
         PartitionRow {
             topic: topic.into(),

@@ -1,8 +1,7 @@
 //! Where every record counts.
 
-use super::super::{Rules, classify, leftovers};
+use super::super::{Rules, classify};
 use super::{KEY, LEDGER, check, group, rows_of, shown};
-use crate::digest::RecordDigest;
 use crate::reconcile::policy::Policy;
 
 #[test]
@@ -182,14 +181,4 @@ fn a_timestamp_that_cannot_be_written_is_counted_and_is_no_difference() {
     assert_eq!(untimed(Policy::Delete, false, "a:0 | a:7 a:8"), (1, vec![double]));
     assert_eq!(untimed(Policy::Compact, true, "b a:0 | a:5@11"), (1, vec![]));
     assert_eq!(untimed(Policy::Compact, false, "a:0 | ; | a:7"), (1, vec![moved]));
-}
-
-#[test]
-fn multisets_are_compared_without_lines() {
-    let of = |all: &[u128]| -> Vec<(RecordDigest, i64)> {
-        all.iter().map(|digest| RecordDigest(*digest)).zip(10..).collect()
-    };
-    let left = leftovers(of(&[7, 3, 3, 9, 1]), of(&[3, 1, 8, 7, 8]));
-    assert_eq!(left.source, [(RecordDigest(3), 12), (RecordDigest(9), 13)]);
-    assert_eq!(left.target, [(RecordDigest(8), 12), (RecordDigest(8), 14)]);
 }
