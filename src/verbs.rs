@@ -116,7 +116,7 @@ fn reconcile(args: &ReconcileArgs, common: &Common, screen: &Screen) -> Result<u
         spill: args.spill.clone(),
         full: args.full,
         no_ledger: args.no_ledger,
-        worker: gethostname::gethostname().to_string_lossy().into_owned(),
+        worker: host(),
     };
     let mode = ProgressMode::choose(screen, common.no_progress || common.quiet);
     let proof = prove(mode, |board| {
@@ -142,7 +142,7 @@ fn reconcile_side(
         no_ledger: args.no_ledger,
         out: args.out.clone().unwrap_or_else(|| PathBuf::from(format!("{}-{side}", plan.name))),
         spill: args.spill.clone(),
-        worker: gethostname::gethostname().to_string_lossy().into_owned(),
+        worker: host(),
     };
     let mode = ProgressMode::choose(screen, common.no_progress || common.quiet);
     let read = prove(mode, |board| read_side_alone(plan, &options, board))?;
@@ -159,6 +159,11 @@ fn diff(args: &DiffArgs, common: &Common, screen: &Screen) -> Result<u8> {
     let diffed = sites::diff(&options)?;
     print_result(screen, common.json, || diffed.to_json(), || diffed.render_text())?;
     Ok(diffed.exit_code())
+}
+
+/// Who proves without being a worker of the plan.
+fn host() -> String {
+    gethostname::gethostname().to_string_lossy().into_owned()
 }
 
 fn default_out(plan: &Plan) -> PathBuf {

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use crate::cluster::{Admin, ClusterError, Connection, Isolation, LogReader};
-use crate::error::{Result, Side};
+use crate::error::{Error, Result, Side};
 use crate::ledger::LedgerReader;
 use crate::plan::Plan;
 
@@ -79,6 +79,16 @@ impl Clusters {
             target_admin,
         })
     }
+    /// Refuses two addresses of one cluster: it would be copied onto itself, and always equals itself.
+    pub fn are_two(&self) -> Result<()> {
+        if self.source_id != self.target_id {
+            return Ok(());
+        }
+        let what = format!("source and target are the same cluster ({})", self.source_id);
+        Err(Error::check("same-cluster", what)
+            .hint("check `source.bootstrap` and `target.bootstrap`"))
+    }
+
     /// How to open more clients on a side.
     pub fn connection(&self, side: Side) -> &Connection {
         match side {

@@ -64,13 +64,7 @@ fn ledger_topic(plan: &Plan, clusters: &Clusters) -> Result<Option<TopicInfo>> {
 }
 
 fn look(plan: &Plan, clusters: &Clusters, ledger: Option<&TopicInfo>) -> Result<Preflight> {
-    if clusters.source_id == clusters.target_id {
-        return Err(Error::check(
-            "same-cluster",
-            format!("source and target are the same cluster ({})", clusters.source_id),
-        )
-        .hint("check `source.bootstrap` and `target.bootstrap`"));
-    }
+    clusters.are_two()?;
     // The ledger first: behind a wrong address the topics are other ones too, and that they are missing
     // or differ would be the lesser half of the truth.
     let mut ledger_warnings = Vec::new();

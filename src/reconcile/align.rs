@@ -25,13 +25,16 @@ type Met = Option<(i64, i64)>;
 /// What lies before the first record that both sides hold has expired on the other side, if that one's
 /// log start has moved at all; else it is missing or extra.
 pub(super) fn align(pass: &Pass<'_>, parts: &mut [Part]) -> Result<()> {
+    let mut aligned = false;
     for _ in 0..ATTEMPTS {
-        if align_once(pass, parts)? {
-            return Ok(());
+        aligned = align_once(pass, parts)?;
+        if aligned {
+            break;
         }
         pass.ask_log_starts(parts)?;
     }
-    Err(overtaken(Side::Source))
+    pass.board.go_on("proof");
+    if aligned { Ok(()) } else { Err(overtaken(Side::Source)) }
 }
 
 /// Says whether everything was still there that was to be looked at.
@@ -62,7 +65,6 @@ fn align_once(pass: &Pass<'_>, parts: &mut [Part]) -> Result<bool> {
     for (index, met) in indexes.into_iter().zip(met) {
         begin_at(&mut parts[index], met);
     }
-    pass.board.go_on("proof");
     Ok(true)
 }
 
@@ -164,9 +166,7 @@ fn search(
 #[cfg(test)]
 mod tests {
     use super::super::part::Reach;
-    use super::super::policy::Policy;
     use super::*;
-    use crate::plan::TopicPartition;
 
     fn head(from: i64, digests: &[u128]) -> Head {
         (from..).zip(digests.iter().copied().map(RecordDigest)).collect()
@@ -186,17 +186,8 @@ mod tests {
     fn part(source_start: i64, target_start: i64) -> Part {
         let reach =
             |start| Reach { log_start: start, from: start, common: start, to: 100, until: 100 };
-        Part {
-            topic: 0,
-            source: TopicPartition::new("s", 0),
-            target: TopicPartition::new("t", 0),
-            policy: Policy::Delete,
-            timestamps_kept: true,
-            source_reach: reach(source_start),
-            target_reach: reach(target_start),
-            ledger: None,
-            proved_before: None,
-        }
+        let (source_reach, target_reach) = (reach(source_start), reach(target_start));
+        Part { source_reach, target_reach, ledger: None, ..super::super::part::tests::part() }
     }
 
     #[test]

@@ -158,3 +158,40 @@ fn half_known(
             && source.last.is_some() != target.last.is_some()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::manifest::{Place, Seen};
+    use super::super::part::tests::part;
+    use super::super::policy::Policy;
+    use super::*;
+    use crate::digest::RecordDigest;
+
+    fn seen(place: Place) -> Option<Manifest> {
+        let mut manifest = Manifest::default();
+        manifest.push(Seen { offset: 5, digest: RecordDigest(1), tombstone: true, place });
+        Some(manifest)
+    }
+
+    #[test]
+    fn a_tombstone_that_faces_nothing_is_looked_up_only_behind_an_earlier_pass() {
+        let mut compacted = Part { policy: Policy::Compact, ..part() };
+        let half = |part: &Part, source, target| {
+            let pair = PartitionPair { partition: 0, source, target };
+            half_known(std::slice::from_ref(part), |_| 0, &[pair])
+        };
+        let claimed = seen(Place::Claimed);
+        assert!(!half(&compacted, claimed, None), "everything was read");
+        compacted.resume(3, 3);
+        assert!(half(&compacted, claimed, None) && half(&compacted, None, claimed));
+        assert!(!half(&compacted, claimed, claimed));
+        let mut newer = claimed;
+        if let (Some(newer), Some(beyond)) = (&mut newer, seen(Place::Beyond)) {
+            newer.absorb(&beyond);
+        }
+        assert!(!half(&compacted, newer, None), "it is superseded");
+        let mut other = part();
+        other.resume(3, 3);
+        assert!(!half(&other, claimed, None), "all its records count");
+    }
+}

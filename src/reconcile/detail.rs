@@ -93,7 +93,7 @@ pub struct Found {
     pub key: Option<Vec<u8>>,
     /// Rows, one per partition at most.
     pub differences: Vec<Difference>,
-    /// Records that are equal but for a timestamp that could not be written, by partition.
+    /// Records that are equal but for a timestamp that could not be written.
     pub untimed: u64,
     /// Partitions in which the key was not judged.
     pub superseded: u64,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::key::KeyAt;
 use super::keying::{HASHED_KEY, Keying};
 use super::manifest::{Place, Seen};
-use super::part::Part;
+use super::part::{Part, Reach};
 use super::read::Sink;
 use super::sites::Only;
 use super::spill::{Collector, SpillDir};
@@ -89,67 +89,60 @@ impl<'a> Fold<'a> {
     pub fn only(self, only: Option<&'a Only>) -> Self {
         Self { only, ..self }
     }
+}
 
-    fn tally(&mut self, part: usize) -> &mut Tally {
-        let reach = self.parts[part].reach(self.side);
-        self.tallies[part].get_or_insert_with(|| Tally {
-            gaps: Gaps::starting_at(reach.from.max(reach.log_start)),
-            ..Tally::default()
-        })
-    }
+fn begun<'t>(tally: &'t mut Option<Tally>, reach: &Reach) -> &'t mut Tally {
+    tally.get_or_insert_with(|| Tally {
+        gaps: Gaps::starting_at(reach.from.max(reach.log_start)),
+        ..Tally::default()
+    })
+}
 
-    /// The shortest stretch of offsets that may hold more than the marker of a transaction. Without a
-    /// ledger it is not known who wrote between whose records.
-    fn shortest_gap(&self, part: usize) -> i64 {
-        if self.parts[part].ledger.is_some() { 2 } else { 1 }
-    }
+/// The shortest stretch of offsets that may hold more than the marker of a transaction. Without a
+/// ledger it is not known who wrote between whose records.
+fn shortest_gap(part: &Part) -> i64 {
+    if part.ledger.is_some() { 2 } else { 1 }
 }
 
 impl Sink for Fold<'_> {
     fn take(&mut self, part: usize, record: &Record<'_>) -> Result<()> {
-        let parts = self.parts;
-        let this = &parts[part];
-        let offset = record.offset;
+        let this = &self.parts[part];
+        let tally = begun(&mut self.tallies[part], this.reach(self.side));
+        tally.read(record.bytes());
         if let Some(only) = self.only
             && !only.has(part, self.digester.key(record.key))
         {
-            let tally = self.tally(part);
-            tally.read += 1;
-            tally.bytes += record.bytes() as u64;
             return Ok(());
         }
+        let offset = record.offset;
         let place = match self.side {
             Side::Source => this.source_place(offset),
             Side::Target => this.target_place(offset).map(|(place, _)| place),
         };
+        if self.side == Side::Target && place != Some(Place::Beyond) {
+            tally.gaps.visible(offset, shortest_gap(this));
+        }
+        let Some(place) = place else {
+            tally.expired += 1;
+            return Ok(());
+        };
         let digest = self.digester.record(record, this.timestamps_kept);
-        let tombstone = record.value.is_none();
-        if let Some(place) = place {
-            let seen = Seen { offset, digest, tombstone, place };
-            let at = KeyAt {
-                topic: this.topic,
-                key: self.digester.key(record.key),
-                partition: this.source.partition,
-            };
-            self.collector.add(at, seen)?;
-        }
-        let shortest = self.shortest_gap(part);
-        let target = self.side == Side::Target;
-        let tally = self.tally(part);
-        tally.take(offset, place, digest, tombstone, record.bytes());
-        if target && place != Some(Place::Beyond) {
-            tally.gaps.visible(offset, shortest);
-        }
-        Ok(())
+        let seen = Seen { offset, digest, tombstone: record.value.is_none(), place };
+        tally.count(&seen);
+        let at = KeyAt {
+            topic: this.topic,
+            key: self.digester.key(record.key),
+            partition: this.source.partition,
+        };
+        Ok(self.collector.add(at, seen)?)
     }
 
     fn end(&mut self, part: usize, _position: i64) -> Result<()> {
-        let shortest = self.shortest_gap(part);
-        let to = self.parts[part].target_reach.to;
-        let target = self.side == Side::Target;
-        let tally = self.tally(part);
-        if target {
-            tally.gaps.end(to, shortest);
+        let this = &self.parts[part];
+        // Also of a part without a record.
+        let tally = begun(&mut self.tallies[part], this.reach(self.side));
+        if self.side == Side::Target {
+            tally.gaps.end(this.target_reach.to, shortest_gap(this));
         }
         Ok(())
     }

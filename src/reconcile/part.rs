@@ -139,7 +139,7 @@ impl Part {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::ledger::Found;
 
@@ -167,7 +167,7 @@ mod tests {
     }
 
     /// Ten records, at every second target offset from 2 on.
-    fn part() -> Part {
+    pub fn part() -> Part {
         let mut runs = Runs::default();
         (0..10).for_each(|source| runs.push(source, 2 + 2 * source));
         let reach = |to| Reach { to, until: to, ..Reach::NOTHING };

@@ -313,3 +313,28 @@ fn again(part: &Part, side: Side, span: Span, end: Option<i64>) -> (i64, i64) {
         (span.from.max(reach.from), span.until.min(reach.until))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::part::tests::part;
+    use super::super::policy::Policy;
+    use super::*;
+
+    #[test]
+    fn suspects_are_read_where_they_lie_and_further_only_where_more_can_have_come() {
+        let span = Span { from: 4, until: 7 };
+        let (ours, end) = (part(), Some(90));
+        let of = |part: &Part, side| again(part, side, span, end);
+        assert_eq!(of(&ours, Side::Source), (4, 7));
+        assert_eq!(of(&ours, Side::Target), (4, 7));
+        let compacted = Part { policy: Policy::Compact, ..part() };
+        assert_eq!(of(&compacted, Side::Source), (0, 90), "a newer record may have replaced it");
+        let others = Part { ledger: None, ..part() };
+        assert_eq!(of(&others, Side::Source), (4, 7));
+        assert_eq!(of(&others, Side::Target), (4, 90), "it may have arrived since");
+        let nowhere = Span { from: i64::MAX, until: i64::MIN };
+        assert_eq!(again(&others, Side::Target, nowhere, end), (25, 90), "only behind the end");
+        let (from, until) = again(&ours, Side::Target, nowhere, end);
+        assert!(from >= until, "nothing is read");
+    }
+}

@@ -66,11 +66,7 @@ impl Topic {
 
 /// Looks at both clusters. Writes nothing.
 pub fn scope(plan: &Plan, clusters: &Clusters, no_ledger: bool, board: &Board) -> Result<Scope> {
-    if clusters.source_id == clusters.target_id {
-        let what = format!("source and target are the same cluster ({})", clusters.source_id);
-        return Err(Error::check("same-cluster", what)
-            .hint("look at both `bootstrap`s: a cluster always equals itself"));
-    }
+    clusters.are_two()?;
     let name = plan.ledger_topic();
     let ledger = clusters.target_admin.describe(&[name])?.remove(name).flatten();
     if let Some(topic) = ledger.filter(|_| !no_ledger)

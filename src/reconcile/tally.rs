@@ -1,7 +1,7 @@
 //! What one side of a partition came to, whatever its keys: the line in `partitions.csv`.
 
-use crate::digest::{RecordDigest, SequenceDigest};
-use crate::reconcile::manifest::Place;
+use super::manifest::{Place, Seen};
+use crate::digest::SequenceDigest;
 
 /// Counts of one side of a part.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -63,27 +63,20 @@ impl Gaps {
 }
 
 impl Tally {
-    /// A record that was read; `place` is `None` where it does not count.
-    pub fn take(
-        &mut self,
-        offset: i64,
-        place: Option<Place>,
-        digest: RecordDigest,
-        tombstone: bool,
-        bytes: usize,
-    ) {
+    /// A record that was read, and does not count so far.
+    pub fn read(&mut self, bytes: usize) {
         self.read += 1;
         self.bytes += bytes as u64;
-        match place {
-            None => self.expired += 1,
-            Some(Place::Beyond) => {}
-            Some(place) => {
-                self.records += 1;
-                self.tombstones += u64::from(tombstone);
-                self.foreign += u64::from(place == Place::Foreign);
-                self.digest.push(digest);
-                self.last = Some(offset);
-            }
+    }
+
+    /// The record that was read last counts, unless it lies beyond.
+    pub fn count(&mut self, seen: &Seen) {
+        if seen.place != Place::Beyond {
+            self.records += 1;
+            self.tombstones += u64::from(seen.tombstone);
+            self.foreign += u64::from(seen.place == Place::Foreign);
+            self.digest.push(seen.digest);
+            self.last = Some(seen.offset);
         }
     }
 }

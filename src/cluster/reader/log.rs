@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use super::{Isolation, ReaderTuning, consumer, position_is_gone};
-use crate::cluster::class::{Call, Class, ClusterError, classify, denied};
+use super::scan::{Scan, Seen};
+use super::{Isolation, ReaderTuning, consumer};
+use crate::cluster::class::{Call, ClusterError, denied};
 use crate::cluster::connect::Connection;
 use crate::cluster::sys::code::Code;
-use crate::cluster::sys::consume::{Consumer, Fetched, Notice};
+use crate::cluster::sys::consume::{Consumer, Fetched};
 use crate::cluster::sys::fault::Fault;
 use crate::cluster::sys::list::PartitionList;
 use crate::plan::TopicPartition;
@@ -306,85 +307,6 @@ fn rounds(at: &[(TopicPartition, i64)]) -> Vec<Vec<usize>> {
 enum Size {
     Bulk,
     Tiny,
-}
-
-enum Seen<'a> {
-    Record(&'a Record<'a>),
-    End(i64),
-    Lost(String),
-}
-
-/// Which partitions are still being read.
-struct Scan {
-    index: HashMap<(String, i32), usize>,
-    from: Vec<i64>,
-    done: Vec<bool>,
-    open: usize,
-}
-
-impl Scan {
-    fn of(start: &[(TopicPartition, i64)]) -> Scan {
-        let key = |at: &TopicPartition| (at.topic.to_string(), at.partition);
-        Scan {
-            index: start.iter().enumerate().map(|(i, (at, _))| (key(at), i)).collect(),
-            from: start.iter().map(|(_, offset)| *offset).collect(),
-            done: vec![false; start.len()],
-            open: start.len(),
-        }
-    }
-
-    /// Says whether it was about a partition that is still being read.
-    fn take(
-        &mut self,
-        fetched: Fetched,
-        see: &mut dyn FnMut(usize, Seen<'_>) -> bool,
-    ) -> Result<bool, Fault> {
-        let (topic, partition) = match &fetched {
-            Fetched::Records(_, partition, messages) => (messages.topic().to_owned(), *partition),
-            Fetched::Notice(Notice { topic: Some(topic), partition, .. }) => {
-                (topic.clone(), *partition)
-            }
-            Fetched::Notice(notice) => {
-                tracing::debug!(?notice, "not about a partition");
-                return Ok(false);
-            }
-        };
-        let Some(&index) = self.index.get(&(topic, partition)) else { return Ok(false) };
-        if self.done[index] {
-            return Ok(false);
-        }
-        let done = match fetched {
-            Fetched::Records(_, _, messages) => {
-                let mut done = false;
-                let _stopped = messages.visit(&mut |_, record| {
-                    if record.offset >= self.from[index] {
-                        done = see(index, Seen::Record(record));
-                    }
-                    if done { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-                });
-                done
-            }
-            Fetched::Notice(notice) if notice.code == Code::PARTITION_EOF => {
-                notice.offset >= self.from[index] && see(index, Seen::End(notice.offset))
-            }
-            Fetched::Notice(notice) if position_is_gone(notice.code) => {
-                see(index, Seen::Lost(notice.text))
-            }
-            Fetched::Notice(notice) => {
-                let fault = Fault::new(notice.code, notice.text);
-                if classify(Call::Fetch, &fault) != Class::Retriable {
-                    return Err(fault);
-                }
-                tracing::debug!(?fault, "the client tries on");
-                false
-            }
-        };
-        if done {
-            self.done[index] = true;
-            self.open -= 1;
-        }
-        Ok(true)
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Reading records: the source half of the pipe, and a plain reader of single logs.
 
 mod log;
+mod scan;
 mod source;
 
 pub use log::{First, LogRange, LogReader, Reached};

@@ -1,49 +1,41 @@
 //! The copying loop: read, produce, commit when the rule says so. It has no rules of its own.
 
-use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use crate::cluster::{At, Class, ClusterError};
-use crate::error::{Error, Side};
+use crate::cluster::{Class, ClusterError};
+use crate::error::Side;
 use crate::pipe::batch::OpenBatch;
 use crate::pipe::engine::{Batch, Polled, Source, Taken, Target};
 use crate::pipe::gather::{Question, gather};
 use crate::pipe::moving::Moving;
 use crate::pipe::refuse::judge;
-use crate::pipe::shared::{TRANSACTION_TIMEOUT, now_ms};
+use crate::pipe::shared::now_ms;
 use crate::pipe::stop::Wish;
-use crate::plan::TopicPartition;
 
 use super::ends::Ends;
 use super::{Halt, Lane, LaneEnd};
 
 /// How long an idle lane waits for records before it looks at its stop signal.
 const IDLE: Duration = Duration::from_millis(100);
-/// A source that brings nothing for so long is asked whether it is there: the client tries on for
-/// ever without a word.
-const SILENCE: Duration = Duration::from_secs(10);
 /// How long a lane waits for room in the producer's queue before it offers the rest again.
 const FULL: Duration = Duration::from_millis(1);
-
-/// How often the target is asked whether the last transaction has become visible.
-const VISIBLE_EVERY: Duration = Duration::from_millis(20);
 
 /// What the loop knows about its partitions beside their positions.
 pub(super) struct Course {
     pub(super) open: Option<Open>,
     /// Committed positions; `Lane::positions` runs ahead of them.
     pub(super) committed: Vec<i64>,
-    reached: Vec<bool>,
+    pub(super) reached: Vec<bool>,
     /// Read to its end, with nothing after it.
     at_end: Vec<bool>,
     /// Since when a partition is at the last stable offset, below its fence.
-    blocked: Vec<Option<Instant>>,
+    pub(super) blocked: Vec<Option<Instant>>,
     /// The board says that the lane waits for those.
-    said: bool,
+    pub(super) said: bool,
     /// `max_rate`: nothing is taken before.
     hold: Instant,
     /// When the source last brought something, or answered.
-    heard: Instant,
+    pub(super) heard: Instant,
     pub(super) ends: Ends,
 }
 
@@ -233,79 +225,6 @@ where
         Ok(())
     }
 
-    /// Says which open source transactions hold the lane up, and gives up after the plan's patience.
-    fn look_at_blocked(&self, course: &mut Course) -> Result<(), Halt> {
-        let mut held: Vec<(Instant, String)> = course
-            .blocked
-            .iter()
-            .enumerate()
-            .filter_map(|(n, since)| {
-                let since = (*since)?;
-                let at = &self.pairs[n].source;
-                let fence = self.fence_of(at)?;
-                let position = self.positions[n];
-                Some((since, format!("{at} (last stable offset {position}, fence {fence})")))
-            })
-            .collect();
-        held.sort();
-        let Some((since, _)) = held.first() else {
-            if std::mem::take(&mut course.said) {
-                self.shared.board.go_on(&self.who);
-            }
-            return Ok(());
-        };
-        let waited = since.elapsed();
-        let names: Vec<&str> = held.iter().map(|(_, name)| name.as_str()).collect();
-        let names = names.join(", ");
-        if waited < self.shared.plan.run.open_transaction_wait {
-            self.say(format!("open transactions on source {names}"));
-            course.said = true;
-            return Ok(());
-        }
-        let topic =
-            &self.pairs[course.blocked.iter().position(Option::is_some).unwrap_or(0)].source;
-        Err(Halt::Person(
-            Error::cluster(
-                Side::Source,
-                format!(
-                    "transactions stay open below the fence after {}: {names}",
-                    humantime::format_duration(Duration::from_secs(waited.as_secs()))
-                ),
-            )
-            .hint(format!(
-                "find them with `kafka-transactions.sh --bootstrap-server SOURCE find-hanging \
-                 --topic {} --partition {}`, end or abort them, and run again: it goes on where it \
-                 stopped",
-                topic.topic, topic.partition
-            )),
-        ))
-    }
-
-    /// Asks a silent source for its log end: an answer is a sign of life, an error is dealt with as any
-    /// other. Without this a lane would wait for a cluster that is gone.
-    fn look_at_silence(&self, course: &mut Course) -> Result<(), Halt> {
-        let Some(n) = course.reached.iter().position(|reached| !reached) else { return Ok(()) };
-        let at = &self.pairs[n].source;
-        if course.heard.elapsed() >= SILENCE {
-            let blocked = course.blocked.iter().any(Option::is_some);
-            if !blocked {
-                self.say(format!("the source to answer for {at}"));
-            }
-            let asked = std::slice::from_ref(at);
-            for answer in
-                self.shared.clusters.source_admin.offsets(asked, At::LogEnd)?.into_values()
-            {
-                answer?;
-            }
-            if !blocked {
-                // It has answered: an idle lane waits for records, and for nobody.
-                self.shared.board.go_on(&self.who);
-            }
-            course.heard = Instant::now();
-        }
-        Ok(())
-    }
-
     /// The open batch as the rule sees it.
     fn look(&self, course: &Course, quiet: bool) -> Option<OpenBatch> {
         let open = course.open.as_ref()?;
@@ -341,45 +260,6 @@ where
         }
         self.say("its last commit");
         self.write_down(&mut course)
-    }
-
-    /// Waits until a `read_committed` consumer can see all that the lane has written: a commit is answered
-    /// before its markers are in every partition (on a busy broker some
-    /// partitions follow seconds later).
-    fn await_visible(&self) -> Result<(), Halt> {
-        let mut wanted: BTreeMap<TopicPartition, i64> = BTreeMap::new();
-        for pair in &self.pairs {
-            let state = &self.state.partitions[&pair.source];
-            if state.records > 0 {
-                wanted.insert(pair.target.clone(), state.target_next);
-            }
-        }
-        let ledger = self.shared.clusters.ledger.partition(self.number);
-        wanted.insert(ledger, self.state.next_offset);
-        let until = Instant::now() + TRANSACTION_TIMEOUT;
-        loop {
-            let asked: Vec<TopicPartition> = wanted.keys().cloned().collect();
-            for (at, answer) in self.shared.clusters.target_admin.offsets(&asked, At::LastStable)? {
-                let stable = answer?.offset;
-                if wanted.get(&at).is_some_and(|next| stable >= *next) {
-                    wanted.remove(&at);
-                }
-            }
-            let Some((at, next)) = wanted.first_key_value() else { break };
-            self.still_ours()?;
-            let what =
-                format!("the last transaction to become visible on target {at} (below {next})");
-            if Instant::now() >= until {
-                return Err(ClusterError::new(Side::Target, Class::Retriable, what).into());
-            }
-            self.say(what);
-            std::thread::sleep(VISIBLE_EVERY);
-        }
-        // The group's offsets have a marker of their own; asked for as stable ones, they wait for it.
-        let ledger = self.shared.clusters.ledger.partition(self.number);
-        let group = self.shared.plan.group();
-        self.shared.clusters.target_admin.group_offsets(&group, std::slice::from_ref(&ledger))?;
-        Ok(())
     }
 
     /// Finds out by the lane's own queries why the source refuses a position.

@@ -13,6 +13,7 @@ mod begin;
 mod commit;
 mod copy;
 mod ends;
+mod waits;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
