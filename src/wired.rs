@@ -65,24 +65,36 @@ pub fn copied_not_proved(mut error: Error) -> Error {
     error
 }
 
-/// Ends the process at the first SIGINT or SIGTERM from here on. A run has handled both until now, so
-/// the default would not.
-pub fn exit_on_signal() -> Result<()> {
+/// How long the work may take to come to an end by itself: it may wait for a cluster that is gone.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// From here on the first SIGINT or SIGTERM asks the board's work for an end; a second one, or five
+/// seconds, end the process. A run has handled both until now, so the default would not.
+pub fn stop_on_signal(board: &Board) -> Result<()> {
     let fault = |error| Error::fault(format!("no signal handler: {error}"));
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(fault)?;
+    let board = board.clone();
     let wait = move || {
         let signalled = runtime.block_on(async {
             use tokio::signal::unix::{SignalKind, signal};
             let mut interrupt = signal(SignalKind::interrupt())?;
             let mut terminate = signal(SignalKind::terminate())?;
+            let mut next = async || {
+                tokio::select! {
+                    _ = interrupt.recv() => 2,
+                    _ = terminate.recv() => 15,
+                }
+            };
+            let first = next().await;
+            board.stop(first);
             Ok::<i32, std::io::Error>(tokio::select! {
-                _ = interrupt.recv() => 2,
-                _ = terminate.recv() => 15,
+                second = next() => second,
+                () = tokio::time::sleep(GRACE) => first,
             })
         });
         if let Ok(signal) = signalled {
-            tracing::warn!(signal, "stopped; the files of an earlier proof are as they were");
+            tracing::warn!(signal, "ended at once; the files of an earlier proof are as they were");
             std::process::exit(128 + signal);
         }
     };

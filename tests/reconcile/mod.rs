@@ -17,5 +17,6 @@ mod keyless;
 mod live;
 mod log_starts;
 mod mirrored;
+mod stopped;
 mod tampered;
 mod writers;
