@@ -19,4 +19,5 @@ mod log_starts;
 mod mirrored;
 mod stopped;
 mod tampered;
+mod verified_elsewhere;
 mod writers;
