@@ -1,6 +1,6 @@
 //! Where the verbs meet the network.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
@@ -135,7 +135,8 @@ pub fn status(plan: &Plan) -> Result<Status> {
     Ok(Status::new(&plan.name, plan.ledger_topic(), &control, &lanes, ends))
 }
 
-/// Log ends of everything that ledger or fence names.
+/// Log ends of all partitions of the topics that ledger or fence names, as far as these are there: new
+/// partitions of them as well.
 fn source_ends(
     plan: &Plan,
     lanes: &[LaneState],
@@ -146,11 +147,19 @@ fn source_ends(
     let admin = Admin::connect(&source)?;
     let bound = lanes.iter().flat_map(|lane| lane.partitions.keys().cloned());
     let fenced = fence.into_iter().flat_map(|fence| fence.iter().map(|(at, _)| at));
-    let mut asked: Vec<TopicPartition> = bound.chain(fenced).collect();
-    asked.sort();
-    asked.dedup();
+    let topics: BTreeSet<Arc<str>> = bound.chain(fenced).map(|at| at.topic).collect();
+    // Partitions of a topic that is gone would be waited for.
+    let there = admin.describe(&topics.iter().map(|topic| &**topic).collect::<Vec<_>>())?;
+    let asked: Vec<TopicPartition> = there
+        .into_values()
+        .flatten()
+        .flat_map(|topic| {
+            let name: Arc<str> = topic.name.into();
+            let partitions = 0..i32::try_from(topic.partitions).unwrap_or(i32::MAX);
+            partitions.map(move |partition| TopicPartition::new(name.clone(), partition))
+        })
+        .collect();
     let answers = admin.offsets(&asked, At::LogEnd)?;
-    // A topic that is gone has no log end; the others are told all the same.
     Ok(answers.into_iter().filter_map(|(at, answer)| Some((at, answer.ok()?.offset))).collect())
 }
 
