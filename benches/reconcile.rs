@@ -75,8 +75,8 @@ fn tasks(connection: &Connection) -> Vec<Task> {
     ends.into_iter().enumerate().map(task).collect()
 }
 
-/// Seconds, records.
-fn read_into_nothing(source: &Cluster, target: &Cluster) -> (f64, u64) {
+/// Seconds, records, CPU seconds.
+fn read_into_nothing(source: &Cluster, target: &Cluster) -> (f64, u64, f64) {
     let sides = [connection(Side::Source, source), connection(Side::Target, target)];
     let [of_source, of_target] = [tasks(&sides[0]), tasks(&sides[1])];
     let reading = |connection| Reading {
@@ -85,6 +85,7 @@ fn read_into_nothing(source: &Cluster, target: &Cluster) -> (f64, u64) {
         queue_bytes: 8 << 20,
         board: None,
     };
+    let before = usage(UsageWho::RUSAGE_SELF);
     let began = Instant::now();
     let read =
         read_both([(&reading(&sides[0]), of_source), (&reading(&sides[1]), of_target)], &|_| {
@@ -92,7 +93,9 @@ fn read_into_nothing(source: &Cluster, target: &Cluster) -> (f64, u64) {
         });
     let read = read.unwrap_or_else(|error| panic!("{}", error.what));
     let records = read.iter().flat_map(|side| &side.sinks).map(|sink| sink.0).sum();
-    (began.elapsed().as_secs_f64(), records)
+    let seconds = began.elapsed().as_secs_f64();
+    let cpu = cpu(usage(UsageWho::RUSAGE_SELF)).saturating_sub(cpu(before));
+    (seconds, records, cpu.as_secs_f64())
 }
 
 #[expect(clippy::cast_precision_loss, reason = "rates")]
@@ -126,7 +129,7 @@ fn main() -> Result<(), Error> {
     std::fs::write(&plan, text).map_err(|error| Error::new(error.to_string()))?;
     println!("round  what        seconds  records/s   MB/s  CPU s  peak RSS MB");
     for round in 1..=rounds {
-        let (seconds, read) = read_into_nothing(&source, &target);
+        let (seconds, read, cpu_of_nothing) = read_into_nothing(&source, &target);
         assert_eq!(read, 2 * records, "read into nothing");
         let line = |what: &str, seconds: f64, rest: &str| {
             let rate = (2 * records) as f64 / seconds;
@@ -136,7 +139,7 @@ fn main() -> Result<(), Error> {
             );
             rate
         };
-        let plain = line("nothing", seconds, "");
+        let plain = line("nothing", seconds, &format!("{cpu_of_nothing:>5.2}"));
         let before = usage(UsageWho::RUSAGE_CHILDREN);
         let began = Instant::now();
         let done = Command::new(env!("CARGO_BIN_EXE_onceover"))

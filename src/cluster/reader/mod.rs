@@ -32,7 +32,7 @@ pub struct ReaderTuning {
 }
 
 /// Messages taken per call: enough to make the call's own cost vanish.
-const TAKE: usize = 8192;
+const TAKE: usize = 1024;
 
 /// A consumer that is told what to read: no membership, no committed offsets, no reset by itself.
 fn consumer(
