@@ -17,13 +17,17 @@ const EMPTY: u64 = u64::MAX;
 /// Bit of a row's number that says: a row of many.
 const MANY: u32 = 1 << 31;
 
-/// The row of many that a key seems to have: one with its hash.
+/// The row that a key seems to have: one with its hash.
 #[derive(Debug, Clone, Copy)]
 pub struct Guess(u32);
 
 impl Guess {
     /// Nothing is known.
     pub const NONE: Self = Self(u32::MAX);
+
+    fn many(self) -> Option<usize> {
+        (self.0 & MANY != 0 && self.0 != Self::NONE.0).then_some((self.0 & !MANY) as usize)
+    }
 }
 
 /// Slots of the smallest index.
@@ -47,7 +51,7 @@ impl FoldTable {
     /// Folds one record into its key's manifest; nothing has changed if the table is full. `long` are the
     /// bytes of a key that is longer than its name, `guess` what [`FoldTable::warm_for`] said about it.
     pub fn push(&mut self, name: &Name, long: &[u8], seen: Seen, guess: Guess) -> Result<(), Full> {
-        if let Some(many) = self.manys.find_mut(guess.0 as usize)
+        if let Some(many) = guess.many().and_then(|many| self.manys.find_mut(many))
             && seen.place == Place::Claimed
             && long.is_empty()
             && many.name == *name
@@ -75,25 +79,19 @@ impl FoldTable {
     ) {
         let home = |name: &Name| self.index.get(self.slot(name.hash)).copied().unwrap_or(EMPTY);
         black_box(names.clone().fold(0, |all, name| all ^ home(name)));
-        let mut touched = 0;
-        let mut longs = false;
         guesses.clear();
-        for name in names.clone() {
-            let row = self.candidates(name.hash).next().map(|(_, row)| row);
-            touched ^= match row {
-                Some(row) if row & MANY != 0 => self.manys.get((row & !MANY) as usize).touch(),
-                Some(row) => u64::from(self.ones.get(row as usize).start),
-                None => 0,
-            };
-            let many = row.filter(|row| row & MANY != 0).map(|row| row & !MANY);
-            guesses.push(many.map_or(Guess::NONE, Guess));
-            longs |= name.long().is_some();
-        }
-        black_box(touched);
-        if longs {
-            for name in names.filter(|name| name.long().is_some()) {
-                let first = self.candidates(name.hash).next();
-                black_box(first.and_then(|(_, row)| self.name_at(row).1.key?.last()));
+        let row = |name: &Name| self.candidates(name.hash).next().map(|(_, row)| row);
+        guesses.extend(names.clone().map(|name| row(name).map_or(Guess::NONE, Guess)));
+        // By itself: the fewer instructions between two loads, the more of them are on their way at once.
+        let touch = |guess: &Guess| match guess.many() {
+            Some(many) => self.manys.get(many).touch(),
+            None if guess.0 < MANY => u64::from(self.ones.get(guess.0 as usize).start),
+            None => 0,
+        };
+        black_box(guesses.iter().fold(0, |all, guess| all ^ touch(guess)));
+        for (name, guess) in names.zip(&*guesses) {
+            if name.long().is_some() && guess.0 != Guess::NONE.0 {
+                black_box(self.name_at(guess.0).1.key.and_then(|key| key.last()));
             }
         }
     }
@@ -392,7 +390,7 @@ mod tests {
         let order = (0..1_000).chain((0..900).map(|n| n * 7 % 1_000)).chain(0..500);
         for (offset, key) in (0..).zip(order) {
             // A wrong guess changes nothing.
-            let guess = Guess(offset as u32 % 7);
+            let guess = Guess(offset as u32 % 7 | MANY);
             assert_eq!(table.push(&names[key], &[], seen(offset), guess), Ok(()));
             expected[key] += 1;
         }

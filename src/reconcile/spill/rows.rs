@@ -251,7 +251,11 @@ mod tests {
         }
 
         #[test]
-        fn a_row_of_one_is_its_manifest(digest: u128, tombstone: bool, offset in 0i64..) {
+        fn a_row_of_one_is_its_manifest(
+            digest in any::<u128>(),
+            tombstone in any::<bool>(),
+            offset in 0i64..,
+        ) {
             let name = Name::of(KeyAt { topic: 0, key: None, partition: 0 });
             let digest = RecordDigest(digest);
             let seen = Seen { offset, digest, tombstone, place: Place::Claimed };

@@ -70,8 +70,8 @@ mod tests {
         #[test]
         fn it_is_the_text_that_is_displayed(
             number in prop_oneof![0u64..1_000, any::<u64>()],
-            digest: u128,
-            (count, a, b): (u64, u64, u64),
+            digest in any::<u128>(),
+            (count, a, b) in any::<(u64, u64, u64)>(),
         ) {
             let digest = RecordDigest(digest >> (number % 128));
             let sequence = SequenceDigest { count, a: a >> 3, b: b >> 3 };
