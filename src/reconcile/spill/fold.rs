@@ -122,15 +122,8 @@ impl FoldTable {
 
     fn find(&self, name: &Name, long: &[u8]) -> Option<(usize, u32)> {
         let is_it = |row: u32| {
-            if name.long().is_none() {
-                return if row & MANY == 0 {
-                    self.ones.get(row as usize).name == *name
-                } else {
-                    self.manys.get((row & !MANY) as usize).name == *name
-                };
-            }
             let (found, at) = self.name_at(row);
-            found == name && at.key == Some(long)
+            found == name && (long.is_empty() || at.key == Some(long))
         };
         self.candidates(name.hash).find(|(_, row)| is_it(*row))
     }
