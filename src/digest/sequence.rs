@@ -38,6 +38,7 @@ impl SequenceDigest {
     pub const EMPTY: Self = Self { count: 0, a: 0, b: 0 };
 
     /// Appends one record.
+    #[inline]
     pub fn push(&mut self, record: RecordDigest) {
         let low = record.0 as u64;
         let high = (record.0 >> 64) as u64;

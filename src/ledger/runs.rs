@@ -177,6 +177,21 @@ impl Runs {
         Some(run.at(index).0)
     }
 
+    /// [`Runs::to_source`] for offsets that rise: `near` is where the last one was found (0 at first), so
+    /// that the next one is looked for there and in the run behind it, and only then everywhere.
+    pub fn to_source_near(&self, target: i64, near: &mut usize) -> Option<i64> {
+        let begins = |run: usize| self.runs.get(run).is_some_and(|run| run.target <= target);
+        let found = [*near, *near + 1].into_iter().find(|run| begins(*run) && !begins(run + 1));
+        let found = match found {
+            Some(found) => found,
+            None => self.runs.partition_point(|run| run.target <= target).checked_sub(1)?,
+        };
+        *near = found;
+        let run = self.runs.get(found)?;
+        let index = exactly(target - run.target, run.target_step, run.count)?;
+        Some(run.at(index).0)
+    }
+
     /// Target offset of the first record at or after this source offset: where a consumer that would
     /// read `source` next goes on.
     pub fn translate_next(&self, source: i64) -> Option<i64> {

@@ -109,7 +109,11 @@ proptest! {
         let map = runs(pairs.clone());
         let find = |f: &dyn Fn(&(i64, i64)) -> bool| pairs.iter().find(|pair| f(pair)).copied();
         let end = map.last().map_or(0, |(source, target)| source.max(target));
+        let (mut near, mut jumping) = (0, 0);
         for at in -2..end + 3 {
+            prop_assert_eq!(map.to_source_near(at, &mut near), map.to_source(at));
+            let far = (at + 2) * 7 % (end + 5) - 2;
+            prop_assert_eq!(map.to_source_near(far, &mut jumping), map.to_source(far));
             prop_assert_eq!(map.to_target(at), find(&|p| p.0 == at).map(|p| p.1));
             prop_assert_eq!(map.to_source(at), find(&|p| p.1 == at).map(|p| p.0));
             prop_assert_eq!(map.translate_next(at), find(&|p| p.0 >= at).map(|p| p.1));

@@ -65,6 +65,8 @@ pub struct Fold<'a> {
     parts: &'a [Part],
     digester: Digester<'a>,
     only: Option<&'a Only>,
+    /// By index of the part: which of its runs named the last target record.
+    near: Vec<usize>,
     /// Manifests by key.
     pub collector: Collector,
     /// By index of the part; `None` for those of other threads.
@@ -81,7 +83,8 @@ impl<'a> Fold<'a> {
         budget: usize,
     ) -> Self {
         let collector = Collector::new(Arc::clone(dir), budget);
-        Self { side, parts, digester, only: None, collector, tallies: vec![None; parts.len()] }
+        let (near, tallies) = (vec![0; parts.len()], vec![None; parts.len()]);
+        Self { side, parts, digester, only: None, near, collector, tallies }
     }
 
     /// Leaves out keys of other buckets.
@@ -117,7 +120,7 @@ impl Sink for Fold<'_> {
         let offset = record.offset;
         let place = match self.side {
             Side::Source => this.source_place(offset),
-            Side::Target => this.target_place(offset).map(|(place, _)| place),
+            Side::Target => this.next_target_place(offset, &mut self.near[part]),
         };
         if self.side == Side::Target && place != Some(Place::Beyond) {
             tally.gaps.visible(offset, shortest_gap(this));
@@ -145,5 +148,9 @@ impl Sink for Fold<'_> {
             tally.gaps.end(this.target_reach.to, shortest_gap(this));
         }
         Ok(())
+    }
+
+    fn done(&mut self) -> Result<()> {
+        Ok(self.collector.settle()?)
     }
 }

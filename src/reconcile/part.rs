@@ -92,12 +92,26 @@ impl Part {
     /// is the copy of, by the ledger; `None` where it does not count, because the source no longer holds
     /// what it was copied from.
     pub fn target_place(&self, offset: i64) -> Option<(Place, Option<i64>)> {
+        self.target_place_by(offset, |runs| runs.to_source(offset))
+    }
+
+    /// [`Part::target_place`] without the source offset, for offsets that rise; `near` is 0 at first.
+    pub fn next_target_place(&self, offset: i64, near: &mut usize) -> Option<Place> {
+        self.target_place_by(offset, |runs| runs.to_source_near(offset, near))
+            .map(|(place, _)| place)
+    }
+
+    fn target_place_by(
+        &self,
+        offset: i64,
+        to_source: impl FnOnce(&Runs) -> Option<i64>,
+    ) -> Option<(Place, Option<i64>)> {
         let reach = &self.target_reach;
         let by_offset = |inside| if offset < reach.to { inside } else { Place::Beyond };
         let Some(claim) = &self.ledger else {
             return (offset >= reach.common).then(|| (by_offset(Place::Claimed), None));
         };
-        match claim.runs.to_source(offset) {
+        match to_source(&claim.runs) {
             Some(source) => self.source_place(source).map(|place| (place, Some(source))),
             None => (offset >= reach.common).then(|| (by_offset(Place::Foreign), None)),
         }
@@ -191,6 +205,11 @@ pub(super) mod tests {
         assert_eq!(part.target_place(5), Some((Place::Foreign, None)));
         assert_eq!(part.target_place(24), Some((Place::Foreign, None)));
         assert_eq!(part.target_place(25), Some((Place::Beyond, None)), "not read to its end");
+        let mut near = 0;
+        for offset in 0..30 {
+            let place = part.target_place(offset).map(|(place, _)| place);
+            assert_eq!(part.next_target_place(offset, &mut near), place);
+        }
     }
 
     #[test]

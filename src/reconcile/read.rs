@@ -36,6 +36,10 @@ pub trait Sink: Send {
     fn take(&mut self, part: usize, record: &Record<'_>) -> Result<()>;
     /// The part was read to its end.
     fn end(&mut self, part: usize, position: i64) -> Result<()>;
+    /// No part follows: what can be done while other threads still read.
+    fn done(&mut self) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// What one side's reading came to.
@@ -89,7 +93,10 @@ pub fn read_side<S: Sink>(
             LogReader::open_within(reading.connection, reading.isolation, reading.queue_bytes)?;
         loop {
             let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-            let Some(job) = job else { return Ok((sink, lost)) };
+            let Some(job) = job else {
+                sink.done()?;
+                return Ok((sink, lost));
+            };
             reading.board.map_or(Ok(()), unless_stopped)?;
             lost.extend(read_job(side, reading, &mut log, &job, &mut sink).inspect_err(|_| {
                 // The others need not finish what will be thrown away.

@@ -31,7 +31,7 @@ pub struct ReaderTuning {
     pub fetch_bytes: usize,
 }
 
-/// Messages taken per call: enough to make the call's own cost vanish.
+/// Messages that a lane takes per call: enough to make the call's own cost vanish.
 const TAKE: usize = 8192;
 
 /// A consumer that is told what to read: no membership, no committed offsets, no reset by itself.
@@ -42,6 +42,7 @@ fn consumer(
     isolation: Isolation,
     tuning: ReaderTuning,
     ahead: usize,
+    take: usize,
 ) -> Result<Consumer, ClusterError> {
     let level = match isolation {
         Isolation::Committed => "read_committed",
@@ -75,7 +76,7 @@ fn consumer(
         ("max.poll.interval.ms", "86400000".to_owned()),
     ];
     let client = connection.start(Role::Consumer, part, &own, 0)?;
-    Ok(Consumer::new(&client, TAKE).expect("a consumer with a group id has a queue"))
+    Ok(Consumer::new(&client, take).expect("a consumer with a group id has a queue"))
 }
 
 /// Whether a code says that the position is not in the log: the partition delivers nothing more.

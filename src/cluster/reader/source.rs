@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{Isolation, ReaderTuning, consumer, position_is_gone};
+use super::{Isolation, ReaderTuning, TAKE, consumer, position_is_gone};
 use crate::cluster::class::{Call, Class, ClusterError, classify, denied};
 use crate::cluster::connect::Connection;
 use crate::cluster::sys::code::Code;
@@ -119,7 +119,7 @@ impl SourceReader {
         tuning: ReaderTuning,
     ) -> Result<Consumer, ClusterError> {
         let ahead = 1_000_000;
-        consumer(connection, "reader", group, Isolation::Committed, tuning, ahead)
+        consumer(connection, "reader", group, Isolation::Committed, tuning, ahead, TAKE)
     }
 
     fn error(&self, what: &str, fault: &Fault) -> ClusterError {

@@ -51,6 +51,13 @@ impl<R> Chunks<R> {
         self.len - 1
     }
 
+    /// Takes a row out; the last one takes its number.
+    pub fn swap_remove(&mut self, row: usize) -> R {
+        self.len -= 1;
+        let last = self.chunks[self.len >> self.shift].pop().expect("the last row is there");
+        if row == self.len { last } else { std::mem::replace(self.get_mut(row), last) }
+    }
+
     /// The row with this number.
     pub fn get(&self, row: usize) -> &R {
         &self.chunks[row >> self.shift][row & ((1 << self.shift) - 1)]
@@ -59,6 +66,11 @@ impl<R> Chunks<R> {
     /// The row with this number.
     pub fn get_mut(&mut self, row: usize) -> &mut R {
         &mut self.chunks[row >> self.shift][row & ((1 << self.shift) - 1)]
+    }
+
+    /// The row with this number, if there is one.
+    pub fn find_mut(&mut self, row: usize) -> Option<&mut R> {
+        self.chunks.get_mut(row >> self.shift)?.get_mut(row & ((1 << self.shift) - 1))
     }
 
     /// All chunks that hold rows.
@@ -99,6 +111,10 @@ mod tests {
             }
             assert!((0..100).all(|n| *rows.get(n) == n as u64));
             assert_eq!(rows.chunks().iter().flatten().count(), 100);
+            assert_eq!((rows.swap_remove(3), *rows.get(3)), (3, 99));
+            assert_eq!((rows.swap_remove(98), rows.len()), (98, 98));
+            assert_eq!((rows.find_mut(97).copied(), rows.find_mut(98)), (Some(97), None));
+            assert_eq!((rows.push(5), *rows.get(98), *rows.get(97)), (98, 5, 97));
             rows.clear();
             assert_eq!(rows.cost(), 0);
         }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::dir::SpillDir;
 use super::error::SpillError;
-use super::fold::{FoldTable, hash};
+use super::fold::{FoldTable, Guess};
+use super::name::Name;
 use super::runs::Runs;
 use super::spilling::Spilling;
 use crate::reconcile::key::KeyAt;
@@ -14,24 +15,21 @@ use crate::reconcile::manifest::{Manifest, Seen};
 /// loads that do not wait for each other take little more time than one.
 const TOGETHER: usize = 32;
 
-/// Bytes of their keys; a longer one is looked up alone.
+/// Bytes of their long keys; a still longer one is looked up alone.
 const KEY_BYTES: usize = 16 << 10;
 
 /// Folds the records of the partitions that one reader reads: all records of a partition, in their order.
 pub struct Collector {
     spilling: Spilling<FoldTable>,
     waiting: Vec<Waiting>,
+    guesses: Vec<Guess>,
+    /// The long keys of those that wait, one behind the other.
     keys: Vec<u8>,
 }
 
 /// A record that is looked up with those around it.
 struct Waiting {
-    topic: u32,
-    partition: i32,
-    /// End of its key in the keys of all; the beginning is the end of the one before.
-    key_end: usize,
-    has_key: bool,
-    hash: u32,
+    name: Name,
     seen: Seen,
 }
 
@@ -40,7 +38,12 @@ impl Collector {
     /// length of its key), beside some kilobytes of records that are looked up together.
     pub fn new(dir: Arc<SpillDir>, budget: usize) -> Self {
         let waiting = Vec::with_capacity(TOGETHER);
-        Self { spilling: Spilling::new(dir, budget), waiting, keys: Vec::new() }
+        Self {
+            spilling: Spilling::new(dir, budget),
+            waiting,
+            guesses: Vec::new(),
+            keys: Vec::new(),
+        }
     }
 
     /// Adds the next record of `at`.
@@ -49,46 +52,33 @@ impl Collector {
     ///
     /// If a run cannot be written; nothing can be added any more then.
     pub fn add(&mut self, at: KeyAt<'_>, seen: Seen) -> Result<(), SpillError> {
-        let key = at.key.unwrap_or_default();
-        if self.waiting.len() == TOGETHER || self.keys.len() + key.len() > KEY_BYTES {
+        let name = Name::of(at);
+        let long = if name.long().is_some() { at.key.unwrap_or_default() } else { &[] };
+        if self.waiting.len() == TOGETHER || self.keys.len() + long.len() > KEY_BYTES {
             self.look_up()?;
         }
-        if key.len() > KEY_BYTES {
-            return self.push(at, hash(at), seen);
+        if long.len() > KEY_BYTES {
+            return push(&mut self.spilling, &name, long, seen, Guess::NONE);
         }
-        self.keys.extend_from_slice(key);
-        self.waiting.push(Waiting {
-            topic: at.topic,
-            partition: at.partition,
-            key_end: self.keys.len(),
-            has_key: at.key.is_some(),
-            hash: hash(at),
-            seen,
-        });
+        self.keys.extend_from_slice(long);
+        self.waiting.push(Waiting { name, seen });
         Ok(())
     }
 
     fn look_up(&mut self) -> Result<(), SpillError> {
-        let waiting = std::mem::take(&mut self.waiting);
-        let keys = std::mem::take(&mut self.keys);
-        self.spilling.table.warm_for(waiting.iter().map(|one| one.hash));
-        let mut start = 0;
-        for one in &waiting {
-            let key = one.has_key.then(|| &keys[start..one.key_end]);
-            start = one.key_end;
-            let at = KeyAt { topic: one.topic, key, partition: one.partition };
-            self.push(at, one.hash, one.seen)?;
+        if self.waiting.is_empty() {
+            return Ok(());
         }
-        (self.waiting, self.keys) = (waiting, keys);
+        let names = self.waiting.iter().map(|one| &one.name);
+        self.spilling.table.warm_for(names, &mut self.guesses);
+        let mut rest = &self.keys[..];
+        for (one, guess) in self.waiting.iter().zip(&self.guesses) {
+            let (long, behind) = rest.split_at(one.name.long().unwrap_or(0));
+            rest = behind;
+            push(&mut self.spilling, &one.name, long, one.seen, *guess)?;
+        }
         self.waiting.clear();
         self.keys.clear();
-        Ok(())
-    }
-
-    fn push(&mut self, at: KeyAt<'_>, hash: u32, seen: Seen) -> Result<(), SpillError> {
-        while self.spilling.table.push(at, hash, seen).is_err() {
-            self.spilling.write_out()?;
-        }
         Ok(())
     }
 
@@ -104,13 +94,36 @@ impl Collector {
         self.spilling.runs()
     }
 
+    /// Nothing more comes: does what [`Collector::finish`] would have to do, on the reader's thread.
+    ///
+    /// # Errors
+    ///
+    /// If a run cannot be written.
+    pub fn settle(&mut self) -> Result<(), SpillError> {
+        self.look_up()?;
+        self.spilling.settle()
+    }
+
     /// All manifests, as sorted runs; the last one stays in memory.
     ///
     /// # Errors
     ///
     /// If a run could not be written.
     pub fn finish(mut self) -> Result<Runs<Manifest>, SpillError> {
-        self.look_up()?;
+        self.settle()?;
         self.spilling.finish()
     }
+}
+
+fn push(
+    spilling: &mut Spilling<FoldTable>,
+    name: &Name,
+    long: &[u8],
+    seen: Seen,
+    guess: Guess,
+) -> Result<(), SpillError> {
+    while spilling.table.push(name, long, seen, guess).is_err() {
+        spilling.write_out()?;
+    }
+    Ok(())
 }

@@ -12,7 +12,8 @@
 //!
 //! - Words: `stored` and `varint` (bytes of an entry), `current` (a key that is looked at), `error`.
 //! - Memory: `arena` and `chunks` (grow without copying), `table`, `fold` and `lines` (the two
-//!   tables), `spilling` (what both do when they are full), `collector`, `sorter`.
+//!   tables), `name` and `rows` (of the fold), `spilling` (what both do when they are full),
+//!   `collector`, `sorter`.
 //! - Disk: `dir` (the folder), `write` and `read` (one run file).
 //! - Order: `contest` (which of many is next), `runs`, `merge`, `levels` (too many
 //!   files at once), `join`.
@@ -29,7 +30,9 @@ mod join;
 mod levels;
 mod lines;
 mod merge;
+mod name;
 mod read;
+mod rows;
 mod runs;
 mod sorter;
 mod spilling;

@@ -63,6 +63,8 @@ fn collected(
         let peak = reader.peak_bytes();
         assert!(peak <= allowed(budget, longest.unwrap_or(0)), "{peak} of {budget}");
     }
+    // As a reader does that has nothing left to read.
+    readers[0].settle()?;
     readers.into_iter().map(Collector::finish).collect()
 }
 

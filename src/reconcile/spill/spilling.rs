@@ -17,6 +17,7 @@ pub struct Spilling<T> {
     write_buffer: usize,
     peak: usize,
     failed: bool,
+    sorted: bool,
 }
 
 impl<T: Table> Spilling<T> {
@@ -24,7 +25,7 @@ impl<T: Table> Spilling<T> {
     pub fn new(dir: Arc<SpillDir>, budget: usize) -> Self {
         let write_buffer = (budget / 32).clamp(1 << 9, 1 << 18);
         let table = T::new(budget.saturating_sub(write_buffer));
-        Self { table, dir, files: Vec::new(), write_buffer, peak: 0, failed: false }
+        Self { table, dir, files: Vec::new(), write_buffer, peak: 0, failed: false, sorted: false }
     }
 
     /// Bytes that were allocated at most.
@@ -52,11 +53,20 @@ impl<T: Table> Spilling<T> {
         Ok(())
     }
 
+    /// Nothing more comes: sorts what is in memory.
+    pub fn settle(&mut self) -> Result<(), SpillError> {
+        self.check()?;
+        if !self.sorted {
+            self.table.seal();
+            self.table.sort();
+            self.sorted = true;
+        }
+        Ok(())
+    }
+
     /// The runs; what is in memory stays there, as the last one.
     pub fn finish(mut self) -> Result<Runs<T::Payload>, SpillError> {
-        self.check()?;
-        self.table.seal();
-        self.table.sort();
+        self.settle()?;
         let memory = (self.table.len() > 0).then(|| MemoryRun::new(self.table));
         Ok(Runs { files: self.files, memory })
     }

@@ -7,7 +7,9 @@
 use super::cell::KeyForm;
 use super::csv_file::{CsvFile, Mark};
 use super::folder::{Folder, MANIFEST_SOURCE, MANIFEST_TARGET};
+use super::text::{decimal, record_digest, sequence_digest};
 use super::writer::Written;
+use crate::digest::RecordDigest;
 use crate::error::{Result, Side};
 use crate::reconcile::manifest::Manifest;
 
@@ -69,23 +71,25 @@ impl ManifestFile {
         manifest: &Manifest,
     ) -> Result<()> {
         let csv = &mut self.csv;
+        let tombstone = manifest.last.map(|(_, tombstone)| u64::from(tombstone));
+        let several = manifest.records() > 1;
         csv.name(topic)?;
         csv.number(partition)?;
         csv.key(key, self.form)?;
-        csv.number(manifest.records())?;
-        csv.number(manifest.tombstones)?;
-        csv.number(manifest.sequence)?;
-        csv.number_or_none(manifest.last.map(|(digest, _)| digest))?;
-        csv.number_or_none(offset(manifest.first_offset))?;
-        csv.number_or_none(offset(manifest.last_offset))?;
+        csv.plain(|row| decimal(manifest.records(), row));
+        csv.plain(|row| decimal(manifest.tombstones, row));
+        csv.plain(|row| sequence_digest(manifest.sequence, row));
+        csv.plain(|row| or_none(manifest.last, |(digest, _)| record_digest(digest, row)));
+        csv.plain(|row| or_none(offset(manifest.first_offset), |offset| decimal(offset, row)));
+        csv.plain(|row| or_none(offset(manifest.last_offset), |offset| decimal(offset, row)));
         if self.side == Side::Target {
-            csv.number(manifest.foreign)?;
-            csv.number_or_none(offset(manifest.first_foreign))?;
+            csv.plain(|row| decimal(manifest.foreign, row));
+            csv.plain(|row| or_none(offset(manifest.first_foreign), |first| decimal(first, row)));
         }
-        csv.number_or_none(manifest.last.map(|(_, tombstone)| u8::from(tombstone)))?;
-        let several = manifest.records() > 1;
-        csv.number_or_none(several.then_some(crate::digest::RecordDigest(manifest.sum)))?;
-        csv.number(manifest.beyond)?;
+        csv.plain(|row| or_none(tombstone, |tombstone| decimal(tombstone, row)));
+        let multiset = several.then_some(RecordDigest(manifest.sum));
+        csv.plain(|row| or_none(multiset, |sum| record_digest(sum, row)));
+        csv.plain(|row| decimal(manifest.beyond, row));
         csv.end_row()
     }
 
@@ -96,8 +100,14 @@ impl ManifestFile {
 }
 
 /// −1 stands for none.
-fn offset(offset: i64) -> Option<i64> {
-    (offset >= 0).then_some(offset)
+fn offset(offset: i64) -> Option<u64> {
+    u64::try_from(offset).ok()
+}
+
+fn or_none<T>(cell: Option<T>, put: impl FnOnce(T)) {
+    if let Some(cell) = cell {
+        put(cell);
+    }
 }
 
 #[cfg(test)]

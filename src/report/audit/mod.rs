@@ -23,6 +23,7 @@ pub mod summary;
 pub mod summary_json;
 mod summary_text;
 pub mod sums;
+mod text;
 pub mod writer;
 
 pub use diff::{DiffCounts, DiffFile};
