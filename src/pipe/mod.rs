@@ -7,7 +7,7 @@
 //!   [`failpoint`]: where the fault suite strikes.
 //! - Pure rules: [`batch`] (when to commit), [`decide`] (what an error means), [`ending`] (how a run ends), [`refuse`] (what must
 //!   not be copied), [`deletions`] (what may have expired unread), [`bound`] (what the ledger is bound to), [`moving`] (what a transaction becomes),
-//!   [`plan_entry`], [`rate`], [`scope`].
+//!   [`orphans`] (lanes that the group forgot), [`plan_entry`], [`rate`], [`scope`].
 
 pub mod batch;
 pub mod bound;
@@ -23,6 +23,7 @@ pub mod identity;
 pub mod lane;
 pub mod mode;
 pub mod moving;
+pub mod orphans;
 pub mod pairs;
 pub mod plan_entry;
 pub mod preflight;

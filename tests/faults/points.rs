@@ -26,19 +26,19 @@ const AT_A_TIME: usize = 14;
 const POINTS: [Point; 12] = [
     // The epoch is raised because the answer to a data commit came late.
     Point::new("lane-in-fence", Place::Lane, 1)
-        .after("lane-after-commit=4*off->1*sleep(2000)->off"),
+        .after("lane-after-commit=2*off->1*sleep(2000)->off"),
     // It is fenced anew because a data commit failed before it was sent.
     Point::new("lane-after-fence", Place::Lane, 1)
-        .after("lane-before-commit=4*off->1*return(abort)->off"),
+        .after("lane-before-commit=2*off->1*return(abort)->off"),
     // The bindings are the first transaction.
-    Point::new("lane-after-begin", Place::Lane, 5),
-    Point::new("lane-after-produce", Place::Lane, 5).open(),
-    Point::new("lane-before-ledger", Place::Lane, 5).open(),
-    Point::new("lane-after-ledger", Place::Lane, 5).open(),
-    Point::new("lane-before-offsets", Place::Lane, 5).open(),
-    Point::new("lane-after-offsets", Place::Lane, 5).open(),
-    Point::new("lane-before-commit", Place::Lane, 5).open(),
-    Point::new("lane-after-commit", Place::Lane, 5),
+    Point::new("lane-after-begin", Place::Lane, 3),
+    Point::new("lane-after-produce", Place::Lane, 3).open(),
+    Point::new("lane-before-ledger", Place::Lane, 3).open(),
+    Point::new("lane-after-ledger", Place::Lane, 3).open(),
+    Point::new("lane-before-offsets", Place::Lane, 3).open(),
+    Point::new("lane-after-offsets", Place::Lane, 3).open(),
+    Point::new("lane-before-commit", Place::Lane, 3).open(),
+    Point::new("lane-after-commit", Place::Lane, 3),
     Point::new("lane-in-revoke", Place::Revoke, 0),
     Point::new("lane-before-release", Place::Revoke, 0),
 ];

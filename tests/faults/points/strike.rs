@@ -12,8 +12,8 @@ use super::report::Outcome;
 use crate::brokers::{Error, Isolation, Numbered, Oracle, Writing, shared};
 use crate::pipe::harness::{AT_MOST, Migration, Process};
 
-/// So large that a fetch brings few of them: then there are many transactions.
-const VALUE_BYTES: usize = 400;
+/// The smallest: a look at the source brings no more than 8,192 records, and shall bring few bytes.
+const VALUE_BYTES: usize = 34;
 /// With key, and the header `id` with some digits.
 const RECORD_BYTES: u64 = VALUE_BYTES as u64 + 12;
 /// The transaction time-out of a worker that is to outlast it.
@@ -46,11 +46,16 @@ impl<'a> Scene<'a> {
     /// Topic, records and plan.
     fn set(case: &'a Case) -> Result<Scene<'a>, Error> {
         let slug = case.slug();
-        // Who joins or takes over must find something to do.
-        let (records, seconds) = match (case.point.place, case.fault) {
-            (Place::Revoke, _) | (_, Fault::Replaced) => (8_000, 14),
-            _ => (4_000, 3),
+        // Who joins or takes over must find something to do; the others need not wait.
+        let records = 20_000;
+        let slow = case.point.place == Place::Revoke || case.fault == Fault::Replaced;
+        let pace = if slow {
+            let rate = records * RECORD_BYTES / 1024 / 20;
+            format!("run.max_rate = \"{rate}KiB/s\"\nrun.max_transactions_per_second = 1\n")
+        } else {
+            String::new()
         };
+        let records = if slow { records } else { 4 * records };
         let lanes = if case.point.place == Place::Revoke { 4 } else { 1 };
         let partitions = lanes.max(2);
         let clusters = shared::clusters();
@@ -64,12 +69,11 @@ impl<'a> Scene<'a> {
             first_timestamp: numbered.first_timestamp + i64::try_from(records / 200).expect("few"),
             ..half
         };
-        let writing = Writing { per_transaction: 100, abort_every: 3, ..Writing::default() };
+        let writing = Writing { per_transaction: 1_000, abort_every: 3, ..Writing::default() };
         clusters.source_oracle.produce_numbered(&half, &writing)?;
-        let rate = records * RECORD_BYTES / 1024 / seconds;
         let plan = format!(
-            "topics.include = [\"{slug}\"]\nrun.lanes = {lanes}\nrun.max_rate = \"{rate}KiB/s\"\n\
-             run.commit_bytes = \"64KiB\"\n"
+            "topics.include = [\"{slug}\"]\nrun.lanes = {lanes}\nrun.commit_bytes = \"64KiB\"\n\
+             {pace}"
         );
         let mut migration = Migration::new(&slug, &plan);
         let folder = tempfile::tempdir().expect("a folder");
