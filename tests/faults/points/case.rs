@@ -98,7 +98,12 @@ impl Case {
         };
         let Point { name, passed, before, .. } = self.point;
         let off = if *passed > 0 { format!("{passed}*off->") } else { String::new() };
-        format!("{before};{name}={off}1*return({does})->off")
+        // In mid-run while the other worker joins.
+        let slowly = match self.point.place {
+            Place::Revoke => "lane-after-produce=sleep(2500);",
+            _ => "",
+        };
+        format!("{slowly}{before};{name}={off}1*return({does})->off")
     }
 }
 
