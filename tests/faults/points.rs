@@ -78,9 +78,9 @@ fn cases() -> Vec<Case> {
     cases.retain(|case| case.to_string().contains(&wanted));
     assert!(!cases.is_empty(), "no case is named like `{wanted}`");
     // The long ones first: then nobody waits for a last one alone.
-    cases.sort_by_key(|case| match (case.point.place, case.fault) {
-        (Place::Revoke, _) | (_, Fault::Replaced) => 0,
-        (_, Fault::Frozen | Fault::Outlast) => 1,
+    cases.sort_by_key(|case| match case.fault {
+        Fault::Replaced => 0,
+        Fault::Frozen | Fault::Outlast => 1,
         _ => 2,
     });
     cases

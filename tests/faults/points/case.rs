@@ -77,14 +77,14 @@ pub struct Case {
 
 impl Case {
     /// As it stands in the table.
-    pub fn point_name(&self) -> String {
+    pub fn where_(&self) -> String {
         let name = self.point.name;
         if self.point.place == Place::Bindings { format!("{name} (bindings)") } else { name.into() }
     }
 
     /// A name for its topic and plan.
     pub fn slug(&self) -> String {
-        let text = format!("{} {}", self.point_name(), self.fault).replace("lane-", "");
+        let text = format!("{} {}", self.where_(), self.fault).replace("lane-", "");
         let words =
             text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
         format!("points-{}", words.collect::<Vec<_>>().join("-"))
@@ -98,17 +98,12 @@ impl Case {
         };
         let Point { name, passed, before, .. } = self.point;
         let off = if *passed > 0 { format!("{passed}*off->") } else { String::new() };
-        // In mid-run while the other worker joins.
-        let slowly = match self.point.place {
-            Place::Revoke => "lane-after-produce=sleep(2500);",
-            _ => "",
-        };
-        format!("{slowly}{before};{name}={off}1*return({does})->off")
+        format!("{before};{name}={off}1*return({does})->off")
     }
 }
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.point_name(), self.fault)
+        write!(f, "{}: {}", self.where_(), self.fault)
     }
 }

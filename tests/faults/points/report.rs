@@ -55,7 +55,7 @@ impl Row {
         let Outcome { struck, end, carries, issued, found, wrong } = &self.outcome;
         let verdict = if wrong.is_empty() { "once, in order" } else { "FAILED" };
         [
-            self.case.point_name(),
+            self.case.where_(),
             self.case.fault.to_string(),
             struck.clone(),
             end.clone(),
