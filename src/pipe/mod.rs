@@ -4,9 +4,10 @@
 //! - [`supervisor`]: who owns which lane, when the run is over. [`watch`]: follows the ledger; control work.
 //!   [`identity`]: follows the source's topic ids.
 //! - [`lane`]: the protocol of one lane. [`engine`]: the seam to the client library.
+//!   [`failpoint`]: where the fault suite strikes.
 //! - Pure rules: [`batch`] (when to commit), [`decide`] (what an error means), [`ending`] (how a run ends), [`refuse`] (what must
 //!   not be copied), [`deletions`] (what may have expired unread), [`bound`] (what the ledger is bound to), [`moving`] (what a transaction becomes),
-//!   [`plan_entry`], [`rate`], [`scope`].
+//!   [`orphans`] (lanes that the group forgot), [`plan_entry`], [`rate`], [`scope`].
 
 pub mod batch;
 pub mod bound;
@@ -16,11 +17,13 @@ pub mod deletions;
 pub mod ending;
 pub mod engine;
 pub mod equip;
+pub mod failpoint;
 pub mod gather;
 pub mod identity;
 pub mod lane;
 pub mod mode;
 pub mod moving;
+pub mod orphans;
 pub mod pairs;
 pub mod plan_entry;
 pub mod preflight;
