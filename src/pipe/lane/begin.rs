@@ -43,6 +43,9 @@ where
         self.still_ours()?;
         self.say("the target to fence the lane's former owner");
         self.target.fence()?;
+        if self.epoch > 0 {
+            self.shared.board.renewal();
+        }
         self.renew = false;
         self.unrecorded.clear();
         self.state = self.read_ledger()?;

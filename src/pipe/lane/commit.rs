@@ -180,6 +180,7 @@ where
         self.still_ours()?;
         self.target.tune(self.batch_bytes, self.one_by_one);
         self.target.fence()?;
+        self.shared.board.renewal();
         let log_end = self.settled_log_end()?;
         let mut state = self.state.clone();
         if self.shared.clusters.ledger.catch_up(self.number, &mut state, log_end)? {
