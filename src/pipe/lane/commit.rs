@@ -151,18 +151,12 @@ where
             }));
         }
         self.still_ours()?;
-        let began = Instant::now();
         self.target.send_offsets(&group)?;
-        let offsets_took = began.elapsed();
-        let began = Instant::now();
         self.target.commit()?;
-        let commit_took = began.elapsed();
-        if offsets_took.max(commit_took) >= self.late_limit {
+        if self.target.sent_again() {
             tracing::debug!(
                 lane = self.number,
-                ?offsets_took,
-                ?commit_took,
-                "slow end of a transaction: a request may have been retried, the epoch is raised"
+                "the end of a transaction was sent twice: a copy may still be under way, the epoch is raised"
             );
             self.renew = true;
         }

@@ -21,10 +21,12 @@ pub struct Case {
 }
 
 impl Case {
-    /// One lane, one partition; copying takes about so many seconds, in transactions of half a second.
+    /// One lane, one partition; copying takes about so many seconds, in small transactions.
     pub fn one_lane(name: &str, records: u64, seconds: u64) -> Result<Case, Error> {
         let rate = records * RECORD_BYTES / 1024 / seconds;
-        let rest = format!("run.lanes = 1\nrun.max_rate = \"{rate}KiB/s\"\n");
+        let rest = format!(
+            "run.lanes = 1\nrun.max_rate = \"{rate}KiB/s\"\nrun.commit_bytes = \"64KiB\"\n"
+        );
         Case::new(Numbered::new(name, 1, records), &rest)
     }
 
@@ -33,7 +35,9 @@ impl Case {
         let name = numbered.topic.clone();
         let clusters = shared::clusters();
         clusters.source_oracle.create_topic(&name, numbered.partitions, &[])?;
-        clusters.source_oracle.produce_numbered(&numbered, &Writing::default())?;
+        // A transaction takes whole batches of the source.
+        let small = Writing { settings: &[("batch.size", "16384")], ..Writing::default() };
+        clusters.source_oracle.produce_numbered(&numbered, &small)?;
         let (source, target) = (&proxies().source, &proxies().target);
         let rest = format!("topics.include = [\"{name}\"]\n{rest}");
         let migration = Migration::between(&name, source.bootstrap(), target.bootstrap(), &rest);

@@ -27,7 +27,8 @@ impl Link {
 /// Copies so many records of 400 bytes in three lanes.
 fn copies(name: &str, records: u64, source: Option<Link>, target: &Link) -> Result<(), Error> {
     let numbered = Numbered { value_size: 400, ..Numbered::new(name, 6, records) };
-    let case = Case::new(numbered, "run.lanes = 3\n")?;
+    let plan = "run.lanes = 3\nrun.max_rate = \"1MiB/s\"\nrun.commit_bytes = \"256KiB\"\n";
+    let case = Case::new(numbered, plan)?;
     target.on(&case.target);
     if let Some(source) = &source {
         source.on(&case.source);
@@ -38,6 +39,8 @@ fn copies(name: &str, records: u64, source: Option<Link>, target: &Link) -> Resu
     assert!(carried > records * 400, "the records went through the proxy: {carried} bytes");
     let summary = done.json();
     println!("{name}: {summary}");
+    // Several in each lane, so that a producer that is made anew after each would be seen.
+    assert!(summary["transactions"].as_u64() >= Some(9), "{summary}");
     assert_eq!(renewals(&summary), 0, "no connection broke:\n{}", done.stderr);
     assert!(!done.stderr.contains("interrupted"), "{}", done.stderr);
     Ok(())

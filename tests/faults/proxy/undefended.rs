@@ -91,6 +91,25 @@ fn a_late_commit_shows_half_of_a_transaction_that_is_then_aborted() -> Result<()
 }
 
 #[test]
+fn a_late_commit_is_noticed_where_the_partition_stays_the_same_and_the_damage_is_done()
+-> Result<(), Error> {
+    let it = Undefended::new("undefended-same")?;
+    let held = it.line.plan(When::ends(&it.topic, true), Fate::Held);
+    it.begin();
+    it.write(0, "one");
+    it.commit(); // by the retry
+    assert!(held.has_happened());
+    it.begin();
+    it.write(0, "two");
+    assert_eq!(held.release(), 0, "the broker takes it for the commit of this transaction");
+    it.write(0, "two, too"); // refused: the partition is in no transaction
+    let ended = it.producer.commit_transaction(WAIT).expect_err("the broker has noticed");
+    println!("the broker's answer to the rest of the transaction: {ended}");
+    assert_eq!(it.visible()?, ["one", "two"]);
+    Ok(())
+}
+
+#[test]
 fn a_late_abort_loses_a_part_of_a_transaction_that_is_committed() -> Result<(), Error> {
     let it = Undefended::new("undefended-abort")?;
     let held = it.line.plan(When::ends(&it.topic, false), Fate::Held);
