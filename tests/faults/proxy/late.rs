@@ -21,9 +21,9 @@ impl Case {
 
 #[test]
 fn a_late_commit_shows_nothing_of_a_transaction_that_dies_with_its_worker() -> Result<(), Error> {
-    let case = Case::one_lane("late-commit", 12_000, 3)?;
+    let case = Case::one_lane("late-commit", 12_000, 4)?;
     // The first one commits the lane's bindings.
-    let commit = When::ends(&case.transactional_id(), true).nth(3);
+    let commit = When::ends(&case.transactional_id(), true).nth(2);
     let held = case.target.plan(commit, Fate::Held);
     let worst = case.target.plan(case.before_a_carry().after(&held), Fate::Stopped);
     let worker = case.start();
@@ -39,8 +39,8 @@ fn a_late_commit_shows_nothing_of_a_transaction_that_dies_with_its_worker() -> R
 
 #[test]
 fn a_late_commit_leaves_a_transaction_that_goes_on_alone() -> Result<(), Error> {
-    let case = Case::one_lane("late-commit-on", 12_000, 3)?;
-    let commit = When::ends(&case.transactional_id(), true).nth(3);
+    let case = Case::one_lane("late-commit-on", 12_000, 4)?;
+    let commit = When::ends(&case.transactional_id(), true).nth(2);
     let held = case.target.plan(commit, Fate::Held);
     let worst = case.target.plan(case.before_a_carry().after(&held), Fate::Stopped);
     let worker = case.start();
@@ -60,7 +60,7 @@ fn a_late_commit_leaves_a_transaction_that_goes_on_alone() -> Result<(), Error> 
 #[test]
 fn a_late_abort_of_a_worker_that_was_taken_over_loses_nothing_of_its_successor() -> Result<(), Error>
 {
-    let case = Case::one_lane("late-abort", 12_000, 3)?;
+    let case = Case::one_lane("late-abort", 12_000, 4)?;
     let id = case.transactional_id();
     let records = When::request(PRODUCE).of(&id).of(&case.numbered.topic).nth(3);
     let open = case.target.plan(records, Fate::Stopped);
@@ -83,7 +83,7 @@ fn a_late_abort_of_a_worker_that_was_taken_over_loses_nothing_of_its_successor()
 
 #[test]
 fn late_offsets_do_not_set_the_groups_position_back() -> Result<(), Error> {
-    let case = Case::one_lane("late-offsets", 12_000, 3)?;
+    let case = Case::one_lane("late-offsets", 12_000, 4)?;
     let id = case.transactional_id();
     let offsets = When::request(TXN_OFFSET_COMMIT).of(&id).nth(2);
     let held = case.target.plan(offsets, Fate::Held);

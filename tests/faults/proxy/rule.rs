@@ -26,13 +26,14 @@ pub struct When {
     mentioned: Vec<String>,
     commits: Option<bool>,
     nth: usize,
+    always: bool,
     after: Option<Planned>,
 }
 
 impl When {
     /// The first request of this kind.
     pub fn request(api: i16) -> When {
-        When { api, mentioned: Vec::new(), commits: None, nth: 1, after: None }
+        When { api, mentioned: Vec::new(), commits: None, nth: 1, always: false, after: None }
     }
 
     /// The first `EndTxn` of a transactional id that commits, or aborts.
@@ -49,6 +50,11 @@ impl When {
     /// The so-many-th such request, from 1.
     pub fn nth(self, nth: usize) -> When {
         When { nth, ..self }
+    }
+
+    /// And all that follow, until [`Planned::stop`].
+    pub fn always(self) -> When {
+        When { always: true, ..self }
     }
 
     /// Only requests after that event count.
@@ -82,7 +88,8 @@ impl Rule {
 
     /// The request's fate, once: when it is the one that was meant.
     pub fn judge(&mut self, request: &Request, broker: SocketAddr) -> Option<(Fate, Planned)> {
-        if self.seen >= self.when.nth || !self.when.matches(request) {
+        let over = self.seen >= self.when.nth && !self.when.always || self.planned.lock().over;
+        if over || !self.when.matches(request) {
             return None;
         }
         self.seen += 1;
@@ -106,6 +113,7 @@ pub struct Planned(Arc<(Mutex<State>, Condvar)>);
 #[derive(Default)]
 struct State {
     happened: bool,
+    over: bool,
     held: Option<(SocketAddr, Request)>,
     /// What becomes of a stopped request: true if it goes on.
     decided: Option<bool>,
@@ -150,6 +158,11 @@ impl Planned {
         });
         let answer = answer.expect("the broker answers");
         request.error_code(&answer).expect("an answer to that request")
+    }
+
+    /// It happens no more.
+    pub fn stop(&self) {
+        self.lock().over = true;
     }
 
     /// Lets a stopped request go on.

@@ -40,7 +40,7 @@ fn copies(name: &str, records: u64, source: Option<Link>, target: &Link) -> Resu
     let summary = done.json();
     println!("{name}: {summary}");
     // Several in each lane, so that a producer that is made anew after each would be seen.
-    assert!(summary["transactions"].as_u64() >= Some(9), "{summary}");
+    assert!(summary["transactions"].as_u64() >= Some(6), "{summary}");
     assert_eq!(renewals(&summary), 0, "no connection broke:\n{}", done.stderr);
     assert!(!done.stderr.contains("interrupted"), "{}", done.stderr);
     Ok(())

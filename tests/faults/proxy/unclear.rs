@@ -6,10 +6,10 @@ use super::rule::{Fate, When};
 use crate::brokers::Error;
 
 /// The first one commits the lane's bindings.
-const IN_MID_RUN: usize = 3;
+const IN_MID_RUN: usize = 2;
 
 fn a_worker_goes_on(name: &str, fate: Fate) -> Result<(), Error> {
-    let case = Case::one_lane(name, 12_000, 3)?;
+    let case = Case::one_lane(name, 12_000, 4)?;
     let when = When::ends(&case.transactional_id(), true).nth(IN_MID_RUN);
     let lost = case.target.plan(when, fate);
     let done = case.start().finish().expect(0).json();
@@ -20,7 +20,7 @@ fn a_worker_goes_on(name: &str, fate: Fate) -> Result<(), Error> {
 }
 
 fn a_worker_dies(name: &str, fate: Fate) -> Result<(), Error> {
-    let case = Case::one_lane(name, 12_000, 3)?;
+    let case = Case::one_lane(name, 12_000, 4)?;
     let id = case.transactional_id();
     let lost = case.target.plan(When::ends(&id, true).nth(IN_MID_RUN), fate);
     // Its second try does not get through.
@@ -32,6 +32,34 @@ fn a_worker_dies(name: &str, fate: Fate) -> Result<(), Error> {
     again.lose();
     case.start().finish().expect(0);
     case.is_complete()
+}
+
+/// Until the call fails, with the transaction's time-out.
+fn nobody_answers(name: &str, fate: Fate) -> Result<(), Error> {
+    let case = Case::one_lane(name, 12_000, 4)?;
+    let commit = || When::ends(&case.transactional_id(), true);
+    let lost = case.target.plan(commit().nth(IN_MID_RUN), fate);
+    let others = case.target.plan(commit().after(&lost).always(), Fate::Lost);
+    let mut worker = case.start();
+    worker.wait_for("lane interrupted");
+    others.stop();
+    let done = worker.finish().expect(0).json();
+    assert!(lost.has_happened() && others.has_happened());
+    case.is_complete()?;
+    assert_eq!(renewals(&done), 1, "{done}");
+    Ok(())
+}
+
+#[test]
+#[ignore = "takes a transaction's time-out: 60 s"]
+fn a_commit_that_happened_and_is_never_answered_ends_in_one_copy() -> Result<(), Error> {
+    nobody_answers("unclear-silence", Fate::Unanswered)
+}
+
+#[test]
+#[ignore = "takes a transaction's time-out: 60 s"]
+fn a_commit_that_never_arrives_ends_in_one_copy() -> Result<(), Error> {
+    nobody_answers("unclear-never", Fate::Lost)
 }
 
 #[test]
