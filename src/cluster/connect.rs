@@ -29,6 +29,11 @@ const DEFAULTS: [(&str, &str); 3] = [
 const OWN: [(&str, &str); 2] =
     [("log.thread.name", "false"), ("allow.auto.create.topics", "false")];
 
+/// How long a broker's first answer is waited for before errors are looked at, and at most: an answer to a
+/// question that was given up is lost, so a broker far away is asked with more patience each time.
+const FIRST_ASK: Duration = Duration::from_millis(300);
+const LONGEST_ASK: Duration = Duration::from_secs(5);
+
 /// One of the two clusters and how to reach it. Cheap to clone; holds no connection itself.
 #[derive(Clone)]
 pub struct Connection(Arc<Inner>);
@@ -116,12 +121,14 @@ impl Connection {
         timeout: Duration,
     ) -> Result<Metadata, ClusterError> {
         let mut deadline = Instant::now() + timeout;
+        let mut slice = FIRST_ASK;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
-            let fault = match client.metadata(false, left.min(Duration::from_millis(300))) {
+            let fault = match client.metadata(false, left.min(slice)) {
                 Ok(metadata) => return Ok(metadata),
                 Err(fault) => fault,
             };
+            slice = (slice * 2).min(LONGEST_ASK);
             client.serve();
             let errors = client.notices().take_errors();
             if let Some((_, text)) = errors.iter().find(|(code, _)| refused(*code)) {

@@ -93,21 +93,6 @@ fn pause(failures: u32) -> Duration {
     Duration::from_millis(doubled.min(5_000))
 }
 
-/// The shortest time after which a request may have been retried inside librdkafka on another
-/// connection, so that the first copy can still arrive (KAFKA-17754). A retry of `EndTxn` waits at
-/// least 0.8 × `retry.backoff.ms`, a transport retry of `TxnOffsetCommit` 500 ms (seen in source);
-/// both then need another round trip.
-pub fn late_request_limit(retry_backoff: Duration, round_trip: Duration) -> Duration {
-    retry_backoff.mul_f64(0.8).min(Duration::from_millis(500)) + round_trip
-}
-
-/// `retry.backoff.ms` for a link with this round trip: 625 ms, so that both limits are 500 ms (with 250 ms a
-/// busy target whose commits take 200 ms would make every lane raise its epoch after each); more where ending a transaction
-/// regularly takes that long.
-pub fn retry_backoff(round_trip: Duration) -> Duration {
-    Duration::from_millis(625).max(round_trip * 4)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -166,12 +151,6 @@ mod tests {
         assert_eq!(trouble.failed(start + PATIENCE * 3), (1, Duration::ZERO));
         trouble.copying(start + PATIENCE * 3);
         assert_eq!(trouble.failed(start + PATIENCE * 4), (1, Duration::ZERO));
-    }
-
-    #[test]
-    fn a_retry_inside_the_client_always_takes_longer_than_the_limit() {
-        let rtt = Duration::from_millis(1);
-        assert_eq!(late_request_limit(retry_backoff(rtt), rtt), Duration::from_millis(501));
     }
 
     proptest! {

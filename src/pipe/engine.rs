@@ -142,6 +142,11 @@ pub trait Target {
     /// Commits. Any error but a clean refusal is of class unclear: only the ledger tells.
     fn commit(&mut self) -> Result<(), ClusterError>;
 
+    /// Whether the end of a transaction, or its offsets, were sent more than once since the last
+    /// [`fence`](Target::fence): the client retries inside, on another connection, and the first copy may
+    /// still arrive, in a later transaction (KAFKA-17754). Only a rising epoch makes it harmless.
+    fn sent_again(&self) -> bool;
+
     /// Drops what is queued and aborts; nothing to do where no transaction is open.
     fn abort(&mut self) -> Result<(), ClusterError>;
 }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use crate::cluster::{Membership, ReaderTuning, SourceReader, TransactionalWriter, WriterTuning};
-use crate::pipe::decide::retry_backoff;
 use crate::pipe::failpoint;
 use crate::pipe::lane::{Lane, LaneEnd};
 use crate::pipe::shared::{Shared, TRANSACTION_TIMEOUT};
@@ -30,7 +29,6 @@ pub fn run_lane(
         queue_bytes: memory / 10,
         batch_bytes: 0, // the lane sets it before its first fence
         transaction_timeout: failpoint::transaction_timeout(TRANSACTION_TIMEOUT),
-        retry_backoff: retry_backoff(shared.round_trip),
         one_by_one: false,
     };
     let source = match SourceReader::open(&shared.clusters.source, &plan.group(), reader) {

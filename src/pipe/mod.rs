@@ -133,7 +133,6 @@ pub fn run(plan: Plan, options: &RunOptions, board: &Board) -> Result<Ran> {
         tracing::warn!("{warning}");
     }
     board.go_on("worker");
-    let round_trip = clusters.target_admin.round_trip()?;
     let pairs = looked.scope.pairs.iter();
     let names = pairs.map(|p| (p.source.topic.to_string(), p.target.topic.to_string())).collect();
     let shared = Arc::new(Shared {
@@ -146,7 +145,6 @@ pub fn run(plan: Plan, options: &RunOptions, board: &Board) -> Result<Ran> {
         bound: looked.bound,
         clusters,
         plan,
-        round_trip,
     });
     let outcome = supervise(&shared)?;
     Ok(Ran {

@@ -31,8 +31,6 @@ pub struct Shared {
     pub worker: String,
     /// Copies until it is stopped, without a fence.
     pub tail: bool,
-    /// Round trip to the target, measured when it was connected.
-    pub round_trip: Duration,
 }
 
 /// The producers' `transaction.timeout.ms`: Kafka's own default for Connect and Streams, and below

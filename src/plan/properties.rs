@@ -40,8 +40,7 @@ const OWNED: &[(&[&str], &str)] = &[
             "message.timeout.ms",
             "delivery.timeout.ms",
         ],
-        "retries end with the transaction, and the defence against late requests is built on their \
-         pauses",
+        "retries end with the transaction, and what they leave on the way is taken care of",
     ),
     (&["isolation.level"], "only committed records are copied"),
     (

@@ -47,6 +47,8 @@ pub struct Snapshot {
     pub partitions: BTreeMap<TopicPartition, Progress>,
     /// Data transactions committed by this process.
     pub transactions: u64,
+    /// Producers that were made anew after a doubt.
+    pub renewals: u64,
     /// Waits, the longest first.
     pub waits: Vec<Wait>,
     /// Lanes that this worker owns now.
@@ -59,6 +61,7 @@ pub struct Snapshot {
 struct Inner {
     partitions: BTreeMap<TopicPartition, Progress>,
     transactions: u64,
+    renewals: u64,
     waits: BTreeMap<String, (String, Instant)>,
     lanes_owned: u32,
     lanes_total: u32,
@@ -80,6 +83,7 @@ impl Default for Board {
             inner: Arc::new(Mutex::new(Inner {
                 partitions: BTreeMap::new(),
                 transactions: 0,
+                renewals: 0,
                 waits: BTreeMap::new(),
                 lanes_owned: 0,
                 lanes_total: 0,
@@ -124,6 +128,11 @@ impl Board {
     /// Counts a committed data transaction.
     pub fn transaction(&self) {
         self.lock().transactions += 1;
+    }
+
+    /// Counts a producer that takes the place of another one of its lane.
+    pub fn renewal(&self) {
+        self.lock().renewals += 1;
     }
 
     /// Says what `who` waits for; the same wait said again keeps its begin.
@@ -178,6 +187,7 @@ impl Board {
             started: self.started,
             partitions: inner.partitions.clone(),
             transactions: inner.transactions,
+            renewals: inner.renewals,
             waits,
             lanes_owned: inner.lanes_owned,
             lanes_total: inner.lanes_total,

@@ -207,6 +207,7 @@ pub(crate) mod tests {
             started,
             partitions,
             transactions: 0,
+            renewals: 0,
             waits: Vec::new(),
             lanes_owned: 3,
             lanes_total: 6,

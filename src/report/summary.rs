@@ -117,6 +117,8 @@ pub struct Summary {
     pub elapsed: Duration,
     /// Data transactions committed by this process.
     pub transactions: u64,
+    /// Producers that were made anew after a doubt: each costs a moment, and none of them a record.
+    pub renewals: u64,
     /// By topic name.
     pub topics: Vec<TopicSummary>,
     /// What the user should know and can act on.
@@ -166,6 +168,7 @@ impl Summary {
             fence: None,
             elapsed: last.elapsed(),
             transactions: last.transactions,
+            renewals: last.renewals,
             topics,
             warnings: Vec::new(),
             prover: None,
@@ -244,6 +247,10 @@ impl Summary {
             ),
         ));
         facts.push(("transactions", count(self.transactions)));
+        if self.renewals > 0 {
+            let why = "producers made anew after a connection broke, or another doubt";
+            facts.push(("renewals", format!("{} ({why})", count(self.renewals))));
+        }
         facts
     }
 
@@ -308,6 +315,7 @@ impl Summary {
             "records_per_second": rounded(self.per_second(records)),
             "bytes_per_second": rounded(self.per_second(bytes)),
             "transactions": self.transactions,
+            "renewals": self.renewals,
             "untimed": self.untimed(),
             "topics": self.topics.iter().map(|topic| json!({
                 "topic": topic.topic,

@@ -79,7 +79,7 @@ fn the_json_has_raw_numbers_and_the_same_verdict() {
     let json = summary(Outcome::CopiedNotProved).to_json();
     assert_eq!(
         json.to_string(),
-        r#"{"schema":1,"result":"copied-not-proved","proved":false,"exit":0,"plan":"orders-eu","worker":"host-0","fence":{"id":"f-1","taken_at":"2026-03-01T02:00:00Z","taken_at_ms":1772330400000},"elapsed_ms":5500,"records":1000899,"bytes":256090000,"records_per_second":181982,"bytes_per_second":46561818,"transactions":12,"untimed":0,"topics":[{"topic":"customers","target":"customers","partitions":1,"records":900,"bytes":90000,"untimed":0,"offsets_left":0},{"topic":"orders","target":"orders","partitions":2,"records":999999,"bytes":256000000,"untimed":0,"offsets_left":0}],"warnings":[],"prover":null,"proof":null}"#
+        r#"{"schema":1,"result":"copied-not-proved","proved":false,"exit":0,"plan":"orders-eu","worker":"host-0","fence":{"id":"f-1","taken_at":"2026-03-01T02:00:00Z","taken_at_ms":1772330400000},"elapsed_ms":5500,"records":1000899,"bytes":256090000,"records_per_second":181982,"bytes_per_second":46561818,"transactions":12,"renewals":0,"untimed":0,"topics":[{"topic":"customers","target":"customers","partitions":1,"records":900,"bytes":90000,"untimed":0,"offsets_left":0},{"topic":"orders","target":"orders","partitions":2,"records":999999,"bytes":256000000,"untimed":0,"offsets_left":0}],"warnings":[],"prover":null,"proof":null}"#
     );
     assert_eq!(summary(Outcome::TailStopped).to_json()["result"], "tail-stopped");
     assert_eq!(summary(Outcome::Stopped(15)).to_json()["exit"], 143);

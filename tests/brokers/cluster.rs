@@ -2,7 +2,7 @@
 
 use super::distribution::{Distribution, write};
 use super::jvm::{self, Jvm, wait_until};
-use super::properties::{self, Node};
+use super::properties::{self, Node, Proxied};
 use super::{Error, ports, run};
 use nix::sys::signal::Signal;
 use std::fs;
@@ -27,6 +27,7 @@ pub struct Builder {
     config: Vec<(String, String)>,
     heap_mb: u32,
     full_jit: bool,
+    proxied: bool,
 }
 
 impl Builder {
@@ -61,6 +62,13 @@ impl Builder {
         self
     }
 
+    /// With a second listener, for clients that come through a proxy; see [`Cluster::proxied`].
+    #[must_use]
+    pub fn proxied(mut self) -> Builder {
+        self.proxied = true;
+        self
+    }
+
     /// For measurements: brokers that start more slowly and run as fast as they can.
     #[must_use]
     pub fn full_jit(mut self) -> Builder {
@@ -79,10 +87,16 @@ impl Builder {
         let cluster_id = properties::cluster_id()?;
         let mut attempt = 1;
         loop {
-            let ports = ports::free(2 * self.brokers)?;
+            let ports = ports::free(4 * self.brokers)?;
             let nodes: Vec<Node> = ports
-                .chunks_exact(2)
-                .map(|pair| Node { broker: pair[0], controller: pair[1] })
+                .chunks_exact(4)
+                .map(|ports| Node {
+                    broker: ports[0],
+                    controller: ports[1],
+                    proxied: self
+                        .proxied
+                        .then(|| Proxied { listener: ports[2], advertised: ports[3] }),
+                })
                 .collect();
             let brokers = (1..).zip(&nodes).map(|(id, node)| {
                 Mutex::new(Broker {
@@ -147,7 +161,14 @@ struct Broker {
 impl Cluster {
     pub fn builder(name: &str) -> Builder {
         let name = name.to_owned();
-        Builder { name, brokers: 1, config: Vec::new(), heap_mb: 320, full_jit: false }
+        Builder {
+            name,
+            brokers: 1,
+            config: Vec::new(),
+            heap_mb: 320,
+            full_jit: false,
+            proxied: false,
+        }
     }
 
     /// `host:port` of every broker, with commas.
@@ -159,6 +180,11 @@ impl Cluster {
 
     pub fn broker_address(&self, id: usize) -> String {
         self.broker(id).node.address()
+    }
+
+    /// Where a proxy of this broker has to listen and to connect to; with [`Builder::proxied`].
+    pub fn proxied(&self, id: usize) -> Option<Proxied> {
+        self.broker(id).node.proxied
     }
 
     pub fn broker_count(&self) -> usize {

@@ -210,7 +210,7 @@ fn warm_up(distribution: &Distribution, tools: &Path, archive: &Path) -> Result<
     remove(&home)?;
     fs::create_dir_all(&home).map_err(|e| Error::io("create", &home, &e))?;
     let ports = ports::free(2)?;
-    let node = Node { broker: ports[0], controller: ports[1] };
+    let node = Node { broker: ports[0], controller: ports[1], proxied: None };
     let file = home.join("server.properties");
     write(&file, &properties::of_node(1, &[node], &home.join("data"), &[]))?;
     let partial = tools.join("classes.jsa.partial");

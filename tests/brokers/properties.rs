@@ -5,11 +5,22 @@ use std::fmt::Write as _;
 use std::io::Read;
 use std::path::Path;
 
-/// The two ports of a node on 127.0.0.1.
+/// The ports of a node on 127.0.0.1.
 #[derive(Clone, Copy, Debug)]
 pub struct Node {
     pub broker: u16,
     pub controller: u16,
+    pub proxied: Option<Proxied>,
+}
+
+/// A second listener, whose clients are told the port of a proxy: whoever comes through the proxy is
+/// sent through it for ever.
+#[derive(Clone, Copy, Debug)]
+pub struct Proxied {
+    /// Where the broker listens.
+    pub listener: u16,
+    /// Where it says that it does.
+    pub advertised: u16,
 }
 
 impl Node {
@@ -23,21 +34,29 @@ impl Node {
 /// The defaults make small clusters quick, and let nothing expire that a test did not ask for.
 /// `config` comes last and wins.
 pub fn of_node(id: usize, nodes: &[Node], data: &Path, config: &[(String, String)]) -> String {
-    let Node { broker, controller } = nodes[id - 1];
+    let Node { broker, controller, proxied } = nodes[id - 1];
     let voters: Vec<String> =
         (1..).zip(nodes).map(|(id, node)| format!("{id}@127.0.0.1:{}", node.controller)).collect();
     let replicas = nodes.len().min(3).to_string();
     let in_sync = if nodes.len() < 3 { "1" } else { "2" };
     let data = data.to_string_lossy();
-    let listeners = format!("PLAINTEXT://127.0.0.1:{broker},CONTROLLER://127.0.0.1:{controller}");
+    let mut listeners =
+        format!("PLAINTEXT://127.0.0.1:{broker},CONTROLLER://127.0.0.1:{controller}");
+    let mut advertised = format!("PLAINTEXT://127.0.0.1:{broker}");
+    let mut protocols = "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT".to_owned();
+    if let Some(proxied) = proxied {
+        let _ = write!(listeners, ",PROXIED://127.0.0.1:{}", proxied.listener);
+        let _ = write!(advertised, ",PROXIED://127.0.0.1:{}", proxied.advertised);
+        protocols.push_str(",PROXIED:PLAINTEXT");
+    }
     let own = [
         ("process.roles", "broker,controller"),
         ("node.id", &id.to_string()),
         ("controller.quorum.voters", &voters.join(",")),
         ("controller.listener.names", "CONTROLLER"),
-        ("listener.security.protocol.map", "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT"),
+        ("listener.security.protocol.map", &protocols),
         ("listeners", &listeners),
-        ("advertised.listeners", &format!("PLAINTEXT://127.0.0.1:{broker}")),
+        ("advertised.listeners", &advertised),
         ("log.dirs", &data),
         ("default.replication.factor", &replicas),
         ("offsets.topic.replication.factor", &replicas),

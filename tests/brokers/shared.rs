@@ -33,5 +33,5 @@ pub fn clusters() -> &'static Clusters {
 
 /// Nobody kills them, so that a lost session would only be the fault of a busy machine.
 fn start(name: &str) -> Result<Cluster, Error> {
-    Cluster::builder(name).config("broker.session.timeout.ms", "60000").start()
+    Cluster::builder(name).config("broker.session.timeout.ms", "60000").proxied().start()
 }

@@ -15,7 +15,6 @@ fn a_cluster_tells_its_id_and_size() {
     let admin = Admin::connect(&source()).expect("the source answers");
     assert_eq!(admin.cluster_id().as_deref(), Ok(shared::clusters().source.cluster_id()));
     assert_eq!(admin.brokers(), 1);
-    assert!(!admin.round_trip().expect("a round trip").is_zero());
 }
 
 #[test]

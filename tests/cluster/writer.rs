@@ -16,7 +16,6 @@ const TUNING: WriterTuning = WriterTuning {
     queue_bytes: 16 << 20,
     batch_bytes: 100_000,
     transaction_timeout: Duration::from_secs(60),
-    retry_backoff: Duration::from_millis(250),
     one_by_one: false,
 };
 

@@ -86,17 +86,6 @@ impl Admin {
         self.brokers
     }
 
-    /// How long a small request takes there and back: the least of three.
-    pub fn round_trip(&self) -> Result<Duration, ClusterError> {
-        let mut least = Duration::MAX;
-        for _ in 0..3 {
-            let begun = Instant::now();
-            self.retry("cannot measure the round trip", || self.client.metadata(false, REQUEST))?;
-            least = least.min(begun.elapsed());
-        }
-        Ok(least)
-    }
-
     /// Asks until there is an answer, an error that will not pass, or no patience left.
     fn retry<T>(
         &self,

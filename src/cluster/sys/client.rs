@@ -10,6 +10,7 @@ use rdkafka::bindings as rd;
 use rdkafka::config::ClientConfig;
 
 use super::code::Code;
+use super::copies::Copies;
 use super::fault::{Fault, first_bad_property};
 use crate::cluster::notices::Notices;
 
@@ -28,6 +29,8 @@ pub(crate) struct Client {
     role: Role,
     /// The callbacks read it through the client's opaque pointer until the client is gone.
     notices: Arc<Notices>,
+    /// The interceptors count here until the client is gone.
+    copies: Arc<Copies>,
 }
 
 // SAFETY: librdkafka's client is documented to be completely thread-safe.
@@ -70,9 +73,11 @@ impl Client {
             Fault::new(Code::INVALID_ARG, format!("property `{name}` is not accepted"))
         })?;
         let mut text = [0 as c_char; 512];
-        // SAFETY: the configuration is live; the callbacks only use the opaque, which the client
+        let copies = Arc::<Copies>::default();
+        // SAFETY: the configuration is live; the callbacks only use the opaques, which the client
         // keeps alive; `rd_kafka_new` takes the configuration over when it succeeds.
         let raw = unsafe {
+            Copies::attach(&copies, native.ptr())?;
             rd::rd_kafka_conf_set_opaque(
                 native.ptr(),
                 Arc::as_ptr(&notices).cast::<c_void>().cast_mut(),
@@ -89,7 +94,12 @@ impl Client {
         match NonNull::new(raw) {
             Some(raw) => {
                 let _taken_over = ManuallyDrop::new(native);
-                Ok(Arc::new(Client { raw, role, notices }))
+                let client = Arc::new(Client { raw, role, notices, copies });
+                if client.copies.is_counting() {
+                    Ok(client)
+                } else {
+                    Err(Fault::new(Code::INVALID_ARG, "the client cannot count its requests"))
+                }
             }
             // SAFETY: the call has written a C string.
             None => Err(Fault::new(Code::INVALID_ARG, unsafe { super::text(text.as_ptr()) })),
@@ -99,6 +109,11 @@ impl Client {
     /// Where its log lines and errors go.
     pub(crate) fn notices(&self) -> &Notices {
         &self.notices
+    }
+
+    /// How often it has sent the requests that end a transaction.
+    pub(crate) fn copies(&self) -> &Copies {
+        &self.copies
     }
 
     /// For C calls.

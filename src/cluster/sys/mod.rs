@@ -14,6 +14,7 @@
 //! | [`message::Messages`] | header names that are not UTF-8 panic; an `Arc` and an allocation per record | `reader.rs`: `batches_keep_every_byte` |
 //! | [`consume::Consumer`] | batch consumption; partition EOF with its topic and offset; seek with epochs | `reader.rs` |
 //! | [`produce::Producer`] | topic handles; header copies byte for byte; "no timestamp" kept | `writer.rs`: `copies_are_the_same_…` |
+//! | [`copies::Copies`] | that a request was sent more than once | `tests/faults/proxy/late.rs` |
 //! | [`transaction`] | `send_offsets` with metadata that was looked at first; errors with their text | `writer.rs` |
 //! | [`group`] | generation and member id of the metadata; rebalance events without a callback; closing with a deadline | `membership.rs` |
 //! | [`request`], [`topics`], [`offsets`], [`groups`] | ListOffsets, DescribeTopics (topic ids), group offsets and members; answers that are collected later | `admin.rs`, `topics::tests` |
@@ -23,6 +24,7 @@
 pub(super) mod client;
 pub(super) mod code;
 pub(super) mod consume;
+pub(super) mod copies;
 pub(super) mod fault;
 pub(super) mod group;
 pub(super) mod groups;

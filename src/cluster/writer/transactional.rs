@@ -46,8 +46,6 @@ pub struct WriterTuning {
     pub batch_bytes: usize,
     /// How long the coordinator keeps an idle transaction open.
     pub transaction_timeout: Duration,
-    /// Pause before a retry inside the client: the defence against late requests rests on it.
-    pub retry_backoff: Duration,
     /// One record per request, as small as it gets, so that only the guilty one is refused.
     pub one_by_one: bool,
 }
@@ -65,6 +63,8 @@ pub struct TransactionalWriter {
     open: bool,
     /// The last write found no room: the next [`serve`](Target::serve) waits for some.
     full: bool,
+    /// See [`Target::sent_again`].
+    sent_again: bool,
 }
 
 impl TransactionalWriter {
@@ -87,6 +87,7 @@ impl TransactionalWriter {
             deliveries: Deliveries::default(),
             open: false,
             full: false,
+            sent_again: false,
         }
     }
 
@@ -97,7 +98,6 @@ impl TransactionalWriter {
 
     fn start(&self) -> Result<Producer, ClusterError> {
         let WriterTuning { batch_bytes, transaction_timeout, .. } = self.tuning;
-        let backoff = self.tuning.retry_backoff.as_millis().clamp(1, 300_000);
         let mut own = vec![
             ("transactional.id", self.transactional_id.clone()),
             ("transaction.timeout.ms", transaction_timeout.as_millis().to_string()),
@@ -115,8 +115,6 @@ impl TransactionalWriter {
             // Bounded here, not there: a record larger than the queue would never find room.
             ("queue.buffering.max.kbytes", i32::MAX.to_string()),
             ("queue.buffering.max.messages", "10000000".to_owned()),
-            ("retry.backoff.ms", backoff.to_string()),
-            ("retry.backoff.max.ms", backoff.max(1000).to_string()),
             ("delivery.report.only.error", "false".to_owned()),
         ];
         if self.tuning.one_by_one {
@@ -211,7 +209,7 @@ impl Target for TransactionalWriter {
             old.end();
         }
         self.deliveries.clear();
-        self.open = false;
+        (self.open, self.sent_again) = (false, false);
         if !self.membership.owns(self.lane) {
             return Err(self.not_a_member());
         }
@@ -325,12 +323,17 @@ impl Target for TransactionalWriter {
         }
         let producer = self.producer()?;
         let wait = self.tuning.transaction_timeout.min(Duration::from_secs(30));
+        let before = producer.client().copies().offsets();
         let sent = self
             .membership
             .with_metadata(self.lane, |member| producer.send_offsets(&list, member, wait));
         match sent {
             None => Err(self.not_a_member()),
-            Some(Ok(())) => Ok(()),
+            Some(Ok(())) => {
+                let sent = producer.client().copies().offsets() - before;
+                self.sent_again |= sent > 1;
+                Ok(())
+            }
             Some(Err(fault)) => {
                 Err(self.error(Call::SendOffsets, "cannot add offsets to the transaction", fault))
             }
@@ -338,11 +341,19 @@ impl Target for TransactionalWriter {
     }
 
     fn commit(&mut self) -> Result<(), ClusterError> {
-        let committed = self.producer()?.commit_transaction();
+        let producer = self.producer()?;
+        let before = producer.client().copies().ends();
+        let committed = producer.commit_transaction();
+        let sent = producer.client().copies().ends() - before;
+        self.sent_again |= sent > 1;
         committed
             .map_err(|fault| self.error(Call::Commit, "cannot commit the transaction", fault))?;
         self.open = false;
         Ok(())
+    }
+
+    fn sent_again(&self) -> bool {
+        self.sent_again
     }
 
     fn abort(&mut self) -> Result<(), ClusterError> {

@@ -44,6 +44,9 @@ where
         self.say("the target to fence the lane's former owner");
         self.target.fence()?;
         self.point("lane-after-fence")?;
+        if self.epoch > 0 {
+            self.shared.board.renewal();
+        }
         self.renew = false;
         self.unrecorded.clear();
         self.state = self.read_ledger()?;

@@ -154,22 +154,15 @@ where
         }
         self.still_ours()?;
         self.point("lane-before-offsets")?;
-        // A delay at a point behind a call is as an answer that comes late.
-        let began = Instant::now();
         self.target.send_offsets(&group)?;
         self.point("lane-after-offsets")?;
-        let offsets_took = began.elapsed();
         self.point("lane-before-commit")?;
-        let began = Instant::now();
         self.target.commit()?;
         self.point("lane-after-commit")?;
-        let commit_took = began.elapsed();
-        if offsets_took.max(commit_took) >= self.late_limit {
+        if self.target.sent_again() {
             tracing::debug!(
                 lane = self.number,
-                ?offsets_took,
-                ?commit_took,
-                "slow end of a transaction: a request may have been retried, the epoch is raised"
+                "the end of a transaction was sent twice: a copy may still be under way, the epoch is raised"
             );
             self.renew = true;
         }
@@ -187,6 +180,7 @@ where
         self.still_ours()?;
         self.target.tune(self.batch_bytes, self.one_by_one);
         self.target.fence()?;
+        self.shared.board.renewal();
         let log_end = self.settled_log_end()?;
         let mut state = self.state.clone();
         if self.shared.clusters.ledger.catch_up(self.number, &mut state, log_end)? {

@@ -22,7 +22,7 @@ use crate::cluster::{Class, ClusterError};
 use crate::error::{Error, Side};
 use crate::ledger::{Fence, LaneState, ReadError};
 use crate::pipe::batch::BatchRule;
-use crate::pipe::decide::{Circumstances, Next, Trouble, late_request_limit, next, retry_backoff};
+use crate::pipe::decide::{Circumstances, Next, Trouble, next};
 use crate::pipe::engine::{Source, Target};
 use crate::pipe::failpoint;
 use crate::pipe::gather::Pair;
@@ -89,7 +89,6 @@ pub struct Lane<S, T> {
     /// Next source offset per pair, committed or open.
     positions: Vec<i64>,
     rule: BatchRule,
-    late_limit: Duration,
     /// An earlier request may still be under way: raise the epoch before the next transaction.
     renew: bool,
     one_by_one: bool,
@@ -117,7 +116,6 @@ where
         member: Box<dyn Fn() -> bool + Send>,
     ) -> Self {
         let run = &shared.plan.run;
-        let backoff = retry_backoff(shared.round_trip);
         let rule = BatchRule {
             interval: run.commit_interval,
             bytes: run.commit_bytes,
@@ -129,7 +127,6 @@ where
         Self {
             number,
             who: format!("lane {number}"),
-            late_limit: late_request_limit(backoff, shared.round_trip),
             shared,
             source,
             target,
