@@ -22,6 +22,7 @@ final class Groups {
             "list_transactions", Groups::listTransactions,
             "describe_transaction", Groups::describeTransaction,
             "describe_producers", Groups::describeProducers,
+            "coordinators", Groups::coordinators,
             "fence", Groups::fence);
 
     private Groups() {}
@@ -101,6 +102,16 @@ final class Groups {
         List<String> partitions = described.topicPartitions().stream().map(Object::toString).sorted().toList();
         return Map.of("state", described.state().toString(), "producer_id", described.producerId(),
                 "epoch", described.producerEpoch(), "partitions", partitions);
+    }
+
+    /** The brokers that coordinate a group and a transactional id. */
+    private static Object coordinators(Oracle.Request request) throws Exception {
+        String group = request.text("group");
+        String id = request.text("transactional_id");
+        var admin = Admins.admin(request);
+        var ofGroup = admin.describeConsumerGroups(List.of(group)).describedGroups().get(group).get();
+        var ofId = admin.describeTransactions(List.of(id)).description(id).get();
+        return Map.of("group", ofGroup.coordinator().id(), "transaction", ofId.coordinatorId());
     }
 
     private static Object describeProducers(Oracle.Request request) throws Exception {
