@@ -7,6 +7,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import org.apache.kafka.clients.admin.DescribeConsumerGroupsOptions;
+import org.apache.kafka.clients.admin.DescribeTransactionsOptions;
 import org.apache.kafka.clients.admin.GroupListing;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
@@ -109,8 +111,11 @@ final class Groups {
         String group = request.text("group");
         String id = request.text("transactional_id");
         var admin = Admins.admin(request);
-        var ofGroup = admin.describeConsumerGroups(List.of(group)).describedGroups().get(group).get();
-        var ofId = admin.describeTransactions(List.of(id)).description(id).get();
+        // Not for the minute that a client tries on with a broker that has just died.
+        var ofGroup = admin.describeConsumerGroups(List.of(group), new DescribeConsumerGroupsOptions().timeoutMs(3_000))
+                .describedGroups().get(group).get();
+        var ofId = admin.describeTransactions(List.of(id), new DescribeTransactionsOptions().timeoutMs(3_000))
+                .description(id).get();
         return Map.of("group", ofGroup.coordinator().id(), "transaction", ofId.coordinatorId());
     }
 

@@ -144,9 +144,14 @@ impl<'a> World<'a> {
                 writers.into_iter().map(|writer| writer.join().expect("no panic")).collect();
             done.and(written)
         })?;
+        let began = self.began;
+        let told = |what: &str| println!("{:>5.1} s  {what}", began.elapsed().as_secs_f32());
+        told("no more faults");
         self.end()?;
+        told("all workers have ended");
         let proof = self.migration.run(&["--worker", "w1", "--json"]).expect(0).json();
         assert_eq!(proof["result"], "proved", "{proof}");
+        told("copied to the end and proved");
         for numbered in &written {
             assert!(numbered.count > 0, "nothing was written to {}", numbered.topic);
             let differences = clusters.target_oracle.check_numbered(numbered)?;
@@ -387,12 +392,16 @@ impl std::fmt::Display for World<'_> {
     }
 }
 
+/// Records of one piece: a multiple of the 100 that share a timestamp.
+const PIECE: u64 = 600;
+
 /// Writes on and on, in pieces; everything that was written, as one.
 fn write(source: &Oracle, stream: &Stream, stop: &AtomicBool) -> Result<Numbered, Error> {
     let mut all = stream.numbered.clone();
     while !stop.load(Ordering::Relaxed) {
         let first = all.first + all.count;
-        let piece = Numbered { first, count: 600, ..all.clone() };
+        let first_timestamp = all.first_timestamp + i64::try_from(first / 100).expect("few");
+        let piece = Numbered { first, count: PIECE, first_timestamp, ..all.clone() };
         source.produce_numbered(&piece, &stream.writing)?;
         all.count += piece.count;
     }
