@@ -5,3 +5,4 @@ mod ledger;
 #[cfg(feature = "failpoints")]
 mod points;
 mod proxy;
+mod random;

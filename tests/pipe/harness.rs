@@ -96,6 +96,10 @@ impl Migration {
         self.write(&clusters.source.bootstrap(), &clusters.target.bootstrap(), rest);
     }
 
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     pub fn ledger(&self) -> String {
         format!("onceover-{}-ledger", self.name)
     }

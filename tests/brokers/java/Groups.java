@@ -7,6 +7,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import org.apache.kafka.clients.admin.DescribeConsumerGroupsOptions;
+import org.apache.kafka.clients.admin.DescribeTransactionsOptions;
 import org.apache.kafka.clients.admin.GroupListing;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
@@ -22,6 +24,7 @@ final class Groups {
             "list_transactions", Groups::listTransactions,
             "describe_transaction", Groups::describeTransaction,
             "describe_producers", Groups::describeProducers,
+            "coordinators", Groups::coordinators,
             "fence", Groups::fence);
 
     private Groups() {}
@@ -101,6 +104,19 @@ final class Groups {
         List<String> partitions = described.topicPartitions().stream().map(Object::toString).sorted().toList();
         return Map.of("state", described.state().toString(), "producer_id", described.producerId(),
                 "epoch", described.producerEpoch(), "partitions", partitions);
+    }
+
+    /** The brokers that coordinate a group and a transactional id. */
+    private static Object coordinators(Oracle.Request request) throws Exception {
+        String group = request.text("group");
+        String id = request.text("transactional_id");
+        var admin = Admins.admin(request);
+        // Not for the minute that a client tries on with a broker that has just died.
+        var ofGroup = admin.describeConsumerGroups(List.of(group), new DescribeConsumerGroupsOptions().timeoutMs(3_000))
+                .describedGroups().get(group).get();
+        var ofId = admin.describeTransactions(List.of(id), new DescribeTransactionsOptions().timeoutMs(3_000))
+                .description(id).get();
+        return Map.of("group", ofGroup.coordinator().id(), "transaction", ofId.coordinatorId());
     }
 
     private static Object describeProducers(Oracle.Request request) throws Exception {

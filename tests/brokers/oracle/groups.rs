@@ -89,6 +89,18 @@ impl Oracle {
         })
     }
 
+    /// The brokers that coordinate a consumer group and a transactional id.
+    pub fn coordinators(
+        &self,
+        group: &str,
+        transactional_id: &str,
+    ) -> Result<(usize, usize), Error> {
+        let fields = json!({"group": group, "transactional_id": transactional_id});
+        let answer = self.call("coordinators", fields)?;
+        let broker = |of: &Value| of.as_u64().and_then(|id| usize::try_from(id).ok()).unwrap_or(0);
+        Ok((broker(&answer["group"]), broker(&answer["transaction"])))
+    }
+
     /// The first offset of each transaction that is open in a partition.
     pub fn open_transactions(&self, topic: &str, partition: i32) -> Result<Vec<i64>, Error> {
         let fields = json!({"topic": topic, "partition": partition});

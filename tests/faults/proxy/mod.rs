@@ -21,9 +21,9 @@
 mod broken;
 mod case;
 mod late;
-mod line;
+pub mod line;
 mod rule;
-mod server;
+pub mod server;
 mod slow;
 mod unclear;
 mod undefended;
