@@ -2,6 +2,8 @@
 //!
 //! The full preflight is the verb `check` (not built yet); this much is part of the pipe.
 
+pub mod facts;
+
 use crate::error::Error;
 
 /// A topic as one side shows it.
