@@ -192,7 +192,7 @@ pub struct Sample {
     pub key_schemas: BTreeMap<i32, u64>,
     /// Records whose value may begin with a schema id, by id.
     pub value_schemas: BTreeMap<i32, u64>,
-    /// Records with a key and a value of at least one byte: what could be framed.
+    /// Records with a value.
     pub values: u64,
 }
 
