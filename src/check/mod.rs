@@ -3,6 +3,7 @@
 //! The full preflight is the verb `check` (not built yet); this much is part of the pipe.
 
 pub mod facts;
+pub mod gather;
 
 use crate::error::Error;
 
