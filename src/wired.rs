@@ -43,7 +43,8 @@ pub fn run(plan: &Plan, args: &RunArgs, board: &Board) -> Result<(Summary, Optio
     let outcome = match ran.outcome {
         ending::Outcome::Copied => Outcome::CopiedNotProved,
         ending::Outcome::Stopped(signal) => Outcome::Stopped(signal),
-        ending::Outcome::TailStopped => Outcome::TailStopped,
+        // A tail that looks again goes on; none ends like that.
+        ending::Outcome::TailStopped | ending::Outcome::Changed => Outcome::TailStopped,
     };
     let name = |source: &str| ran.names.get(source).cloned().unwrap_or_else(|| source.to_owned());
     let mut summary = Summary::new(&plan.name, &ran.worker, outcome, &board.snapshot(), name);

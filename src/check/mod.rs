@@ -4,6 +4,8 @@
 
 pub mod facts;
 pub mod gather;
+mod murmur2;
+pub mod sample;
 
 use crate::error::Error;
 

@@ -17,7 +17,7 @@ mod settings;
 mod start;
 mod template;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod units;
 
 pub use fingerprint::{Binding, PlanField};

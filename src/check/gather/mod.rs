@@ -96,9 +96,8 @@ pub(crate) fn gather_knowing(
         Depth::Full => registry::compare(plan, source.samples()),
         _ => Known::unknown("not looked at by a run"),
     };
-    let pairs = pairs::assemble(
-        plan, clusters, &selection, &source, &target, &creates, positions, depth,
-    );
+    let pairs =
+        pairs::assemble(plan, clusters, &selection, &source, &target, &creates, positions, depth);
     let partitions = pairs.iter().map(|pair| pair.copy.len()).sum();
     let ledger = ledger::facts(plan, &target, &creates, positions, partitions);
     let ours = rights::Ours { plan, selection: &selection, creates: &creates, ledger: &ledger };

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, UNIX_EPOCH};
 
+use super::Depth;
 use super::creates::Creates;
 use super::ledger::Positions;
 use super::side::{Site, estimate};
 use super::topics::timestamps;
-use super::Depth;
 use crate::check::facts::{CopyFacts, Known, PairFacts, PartitionFacts, TopicFacts};
 use crate::cluster::{At, Isolation};
 use crate::error::Side;
@@ -70,10 +70,8 @@ fn copy(
     times: &BTreeMap<TopicPartition, Known<Option<i64>>>,
 ) -> CopyFacts {
     let at = TopicPartition::new(topic.name.clone(), one.number);
-    let (bound, from) = from
-        .get(&at)
-        .cloned()
-        .unwrap_or_else(|| (false, Known::unknown("it was not looked for")));
+    let (bound, from) =
+        from.get(&at).cloned().unwrap_or_else(|| (false, Known::unknown("it was not looked for")));
     let from_ms = match (&from, &one.log_start) {
         (Known::Known(from), Known::Known(start)) if from <= start => one.oldest_ms.clone(),
         _ => times.get(&at).cloned().unwrap_or_else(|| Known::unknown("not asked for")),
@@ -155,9 +153,9 @@ fn times(
         if looked.authorized.as_ref().is_some_and(|may| !may.contains(&READ)) {
             continue;
         }
-        let partition = usize::try_from(at.partition).ok().and_then(|number| {
-            looked.facts.ok()?.as_ref()?.partitions.ok()?.get(number)
-        });
+        let partition = usize::try_from(at.partition)
+            .ok()
+            .and_then(|number| looked.facts.ok()?.as_ref()?.partitions.ok()?.get(number));
         let Some(one) = partition.filter(|one| one.leader.is_some()) else { continue };
         if let (Some(from), Some(start), Some(end)) =
             (from.ok(), one.log_start.ok(), one.log_end.ok())

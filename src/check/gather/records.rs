@@ -32,7 +32,11 @@ enum End {
 }
 
 /// Samples of the plan's topics on the source.
-pub fn sample(clusters: &Clusters, selection: &Selection, source: &Site) -> BTreeMap<Arc<str>, Known<Sample>> {
+pub fn sample(
+    clusters: &Clusters,
+    selection: &Selection,
+    source: &Site,
+) -> BTreeMap<Arc<str>, Known<Sample>> {
     let mut topics = BTreeMap::new();
     let mut samples = BTreeMap::new();
     for pair in &selection.topics {
@@ -120,7 +124,11 @@ struct Reading {
 }
 
 impl Reading {
-    fn read(&mut self, log: &mut LogReader, some: &[(LogRange, usize)]) -> Result<(), ClusterError> {
+    fn read(
+        &mut self,
+        log: &mut LogReader,
+        some: &[(LogRange, usize)],
+    ) -> Result<(), ClusterError> {
         if Instant::now() >= self.until {
             let skipped: BTreeSet<_> = some.iter().map(|(range, _)| &range.at.topic).collect();
             tracing::debug!(?skipped, "no time left for their samples");
@@ -148,11 +156,21 @@ impl Reading {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::fixture;
-
     fn froms(records: i64, end: End) -> Vec<i64> {
-        let topic = fixture::topic("t", 2, records);
-        let found = ranges(&"t".into(), topic.partitions.ok().expect("known"), end);
+        let partition = |number| PartitionFacts {
+            number,
+            leader: Some(1),
+            replicas: vec![1],
+            isr: vec![1],
+            log_start: Known::Known(0),
+            log_end: Known::Known(records),
+            last_stable: Known::Known(records),
+            oldest_ms: Known::Known(None),
+            newest_ms: Known::Known(None),
+            open_since_ms: Known::Known(None),
+            bytes: Known::Known(0),
+        };
+        let found = ranges(&"t".into(), &[partition(0), partition(1)], end);
         found.into_iter().map(|(range, _)| range.from).collect()
     }
 

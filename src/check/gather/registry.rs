@@ -56,9 +56,8 @@ struct Asker {
 
 impl Asker {
     fn new(registry: &Registry) -> Result<Self, String> {
-        let mut config = Agent::config_builder()
-            .timeout_global(Some(PATIENCE))
-            .http_status_as_error(false);
+        let mut config =
+            Agent::config_builder().timeout_global(Some(PATIENCE)).http_status_as_error(false);
         if let Some(path) = &registry.ca_location {
             let pem = std::fs::read(path).map_err(|error| format!("`{path}`: {error}"))?;
             let parsed = ureq::tls::parse_pem(&pem).filter_map(|item| match item {

@@ -6,10 +6,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::Depth;
 use super::acls::number;
 use super::creates::Creates;
 use super::side::Site;
-use super::Depth;
 use crate::check::facts::{
     Acl, Acls, Known, LedgerFacts, Operation, Resource, ResourceKind, Right, RightFacts,
 };
@@ -61,10 +61,7 @@ impl Ours<'_> {
             },
             ResourceKind::TransactionalId => told.by_acls(right),
         };
-        needed
-            .into_iter()
-            .map(|right| RightFacts { granted: granted(&right), right })
-            .collect()
+        needed.into_iter().map(|right| RightFacts { granted: granted(&right), right }).collect()
     }
 
     fn topic(&self, right: &Right, site: &Site, told: &Told<'_>) -> Known<bool> {
@@ -190,9 +187,7 @@ enum Judged {
 /// As `StandardAuthorizer` does: one that denies wins, an operation implies what it needs.
 fn judge(acls: &[Acl], principal: &str, right: &Right) -> Judged {
     let about = |acl: &&Acl| covers(&acl.resource, &right.resource);
-    let ours = |acl: &&Acl| {
-        (acl.principal == principal || acl.principal == "User:*") && about(acl)
-    };
+    let ours = |acl: &&Acl| (acl.principal == principal || acl.principal == "User:*") && about(acl);
     let does = |acl: &Acl| acl.operation == Operation::All || acl.operation == right.operation;
     let implies = |acl: &Acl| match right.operation {
         Operation::Describe => matches!(
@@ -283,13 +278,15 @@ mod tests {
     use super::*;
 
     fn acl(prefixed: bool, name: &str, operation: Operation, allow: bool) -> Acl {
-        let resource = Resource { kind: ResourceKind::TransactionalId, name: name.into(), prefixed };
+        let resource =
+            Resource { kind: ResourceKind::TransactionalId, name: name.into(), prefixed };
         let (principal, host) = ("User:me".into(), "*".into());
         Acl { resource, principal, host, operation, allow }
     }
 
     fn right(name: &str, prefixed: bool, operation: Operation) -> Right {
-        let resource = Resource { kind: ResourceKind::TransactionalId, name: name.into(), prefixed };
+        let resource =
+            Resource { kind: ResourceKind::TransactionalId, name: name.into(), prefixed };
         Right { resource, operation }
     }
 

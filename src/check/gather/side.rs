@@ -134,7 +134,12 @@ fn principal(cluster: &ClusterPlan) -> Known<String> {
     let mechanism = property("sasl.mechanism").or(property("sasl.mechanisms")).unwrap_or("GSSAPI");
     match (protocol.as_str(), property("sasl.username")) {
         ("plaintext", _) => Known::Known("User:ANONYMOUS".into()),
-        ("ssl", _) if property("ssl.certificate.location").or(property("ssl.keystore.location")).or(property("ssl.certificate.pem")).is_none() => {
+        ("ssl", _)
+            if property("ssl.certificate.location")
+                .or(property("ssl.keystore.location"))
+                .or(property("ssl.certificate.pem"))
+                .is_none() =>
+        {
             Known::Known("User:ANONYMOUS".into())
         }
         ("ssl", _) => Known::unknown("the client certificate's name, as the brokers map it"),

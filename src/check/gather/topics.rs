@@ -7,8 +7,8 @@ use crate::check::facts::{ConfigFacts, Known, PartitionFacts, SetBy, TopicFacts}
 use crate::cluster::{
     Admin, At, ClusterError, ConfigSource, First, Isolation, LogReader, TopicConfig, TopicDetail,
 };
-use crate::pipe::clusters::Clusters;
 use crate::error::Side;
+use crate::pipe::clusters::Clusters;
 use crate::plan::{Plan, Selection, TopicPartition};
 
 use super::Depth;
@@ -51,7 +51,12 @@ pub struct Looked {
 }
 
 /// Looks for topics.
-pub fn look(clusters: &Clusters, side: Side, names: &[Arc<str>], depth: Depth) -> BTreeMap<Arc<str>, Looked> {
+pub fn look(
+    clusters: &Clusters,
+    side: Side,
+    names: &[Arc<str>],
+    depth: Depth,
+) -> BTreeMap<Arc<str>, Looked> {
     let admin = clusters.admin(side);
     let plain: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
     let details = match admin.details(&plain) {
@@ -65,7 +70,7 @@ pub fn look(clusters: &Clusters, side: Side, names: &[Arc<str>], depth: Depth) -
         .collect();
     let mut configs = configs(admin, &there);
     let offsets = Offsets::ask(clusters, side, &details, depth);
-    let one = |name: &Arc<str>| {
+    let mut one = |name: &Arc<str>| {
         let Some(found) = details.get(&**name) else {
             return Looked {
                 facts: Known::unknown("the cluster did not tell"),
@@ -217,8 +222,7 @@ impl Offsets {
             asked.oldest.insert(at.clone(), Known::unknown("no right to read the topic"));
         }
         let held: Vec<(TopicPartition, i64)> = asked.held(&readable);
-        asked.open_since =
-            led.into_iter().map(|at| (at, Known::Known(None))).collect();
+        asked.open_since = led.into_iter().map(|at| (at, Known::Known(None))).collect();
         asked.open_since.extend(timestamps(clusters, side, Isolation::Uncommitted, held));
         asked
     }

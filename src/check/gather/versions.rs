@@ -8,16 +8,16 @@ use crate::cluster::ApiVersions;
 
 /// Number of a request, the version that came, and the release; newest first.
 const CAME_WITH: [(i16, i16, (u32, u32)); 10] = [
-    (0, 13, (4, 1)),  // Produce, topic ids (KIP-516)
-    (3, 13, (4, 0)),  // Metadata
-    (1, 17, (3, 9)),  // Fetch
-    (66, 1, (3, 8)),  // ListTransactions, by duration (KIP-994)
-    (0, 10, (3, 7)),  // Produce, who leads now (KIP-951)
-    (1, 15, (3, 5)),  // Fetch (KIP-903)
-    (1, 13, (3, 1)),  // Fetch, topic ids (KIP-516)
-    (66, 0, (3, 0)),  // ListTransactions (KIP-664)
-    (60, 0, (2, 8)),  // DescribeCluster (KIP-700)
-    (1, 12, (2, 7)),  // Fetch, diverging epochs (KIP-595)
+    (0, 13, (4, 1)), // Produce, topic ids (KIP-516)
+    (3, 13, (4, 0)), // Metadata
+    (1, 17, (3, 9)), // Fetch
+    (66, 1, (3, 8)), // ListTransactions, by duration (KIP-994)
+    (0, 10, (3, 7)), // Produce, who leads now (KIP-951)
+    (1, 15, (3, 5)), // Fetch (KIP-903)
+    (1, 13, (3, 1)), // Fetch, topic ids (KIP-516)
+    (66, 0, (3, 0)), // ListTransactions (KIP-664)
+    (60, 0, (2, 8)), // DescribeCluster (KIP-700)
+    (1, 12, (2, 7)), // Fetch, diverging epochs (KIP-595)
 ];
 
 /// The oldest release that all brokers have at least.
