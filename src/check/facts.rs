@@ -37,6 +37,8 @@ pub struct Facts {
     /// Per schema id that the samples hold: what both registries say. Unknown where the plan names no
     /// registries or one does not answer at all.
     pub schemas: Known<BTreeMap<i32, SchemaFacts>>,
+    /// What a run would be refused for (design, section 6), several in one; `None`: nothing.
+    pub refusals: Known<Option<RefusalFacts>>,
     /// When the facts were gathered, by this machine's clock.
     pub now_ms: i64,
     /// How fast the copy will go.
@@ -248,6 +250,17 @@ pub struct LedgerFacts {
     pub create: Option<CreateFacts>,
     /// Partitions that it needs: its lanes and one.
     pub partitions_needed: u32,
+}
+
+/// What a run would be refused for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefusalFacts {
+    /// The refusal's stable word.
+    pub word: String,
+    /// What happened.
+    pub what: String,
+    /// What to do.
+    pub hint: Option<String>,
 }
 
 /// A consumer group of the source.

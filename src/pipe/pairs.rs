@@ -23,6 +23,8 @@ pub struct Pairs {
     pub to_create: Vec<NewTopic>,
     /// Worth saying, and no reason to stop.
     pub warnings: Vec<String>,
+    /// Checks of pairs that failed.
+    pub failures: Vec<Error>,
 }
 
 /// The topics that the plan moves.
@@ -115,8 +117,7 @@ pub fn topic_pairs(
         }));
     }
     pairs.sort_by(|a, b| a.source.cmp(&b.source));
-    together(failures)?;
-    Ok(Pairs { pairs, to_create, warnings })
+    Ok(Pairs { pairs, to_create, warnings, failures })
 }
 
 /// What cannot be kept is said before the run.

@@ -24,10 +24,11 @@ mod versions;
 use std::collections::BTreeMap;
 use std::thread;
 
-use crate::check::facts::{Facts, Known, Rate};
+use crate::check::facts::{Facts, Known, Rate, RefusalFacts};
 use crate::error::{Error, Result, Side};
 use crate::pipe::clusters::Clusters;
 use crate::pipe::pairs::{Selected, selected};
+use crate::pipe::preflight::refused;
 use crate::pipe::shared::now_ms;
 use crate::plan::Plan;
 
@@ -100,10 +101,20 @@ pub(crate) fn gather_knowing(
         pairs::assemble(plan, clusters, &selection, &source, &target, &creates, positions, depth);
     let partitions = pairs.iter().map(|pair| pair.copy.len()).sum();
     let ledger = ledger::facts(plan, &target, &creates, positions, partitions);
-    let ours = rights::Ours { plan, selection: &selection, creates: &creates, ledger: &ledger };
+    let ours = rights::Ours {
+        plan,
+        selection: &selection,
+        creates: &creates,
+        ledger_there: ledger.create.is_none(),
+    };
     source.facts.rights = ours.look(Side::Source, clusters, &source, depth);
     target.facts.rights = ours.look(Side::Target, clusters, &target, depth);
+    let refusals = match depth {
+        Depth::Full => refusals(plan, clusters),
+        _ => Known::unknown("a run judges them itself"),
+    };
     Ok(Facts {
+        refusals,
         source: source.facts,
         target: target.facts,
         pairs,
@@ -114,6 +125,19 @@ pub(crate) fn gather_knowing(
         now_ms: now_ms(),
         rate: rate(options.rate),
     })
+}
+
+/// What the pipe itself would refuse, by the same look that it takes.
+fn refusals(plan: &Plan, clusters: &Clusters) -> Known<Option<RefusalFacts>> {
+    let facts = |error: Error| RefusalFacts {
+        word: error.word().to_owned(),
+        what: error.what,
+        hint: error.hint,
+    };
+    match refused(plan, clusters) {
+        Ok(error) => Known::Known(error.map(facts)),
+        Err(error) => Known::unknown(error.what),
+    }
 }
 
 /// The sample is too small to tell how fast a copy is: the time goes into waiting for answers.

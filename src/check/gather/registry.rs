@@ -8,6 +8,7 @@ use ureq::Agent;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
 use crate::check::facts::{Known, Sample, Schema, SchemaFacts};
+use crate::check::rules::framed;
 use crate::plan::{Plan, Registry};
 
 /// How long one answer may take.
@@ -38,14 +39,7 @@ pub fn compare<'a>(
 
 /// The ids of a sample, keys' and values' alike, where they look like ids.
 fn ids(sample: &Sample) -> impl Iterator<Item = i32> {
-    let keys = framed(&sample.key_schemas, sample.keyed).then_some(&sample.key_schemas);
-    let values = framed(&sample.value_schemas, sample.values).then_some(&sample.value_schemas);
-    keys.into_iter().chain(values).flat_map(BTreeMap::keys).copied()
-}
-
-/// Whether ids are what so many of the records begin with: more than half of those that could.
-fn framed(found: &BTreeMap<i32, u64>, of: u64) -> bool {
-    of > 0 && found.values().sum::<u64>() * 2 > of
+    framed(sample).into_iter().flat_map(|(_, ids)| ids.keys()).copied()
 }
 
 struct Asker {

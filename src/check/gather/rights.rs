@@ -10,9 +10,8 @@ use super::Depth;
 use super::acls::number;
 use super::creates::Creates;
 use super::side::Site;
-use crate::check::facts::{
-    Acl, Acls, Known, LedgerFacts, Operation, Resource, ResourceKind, Right, RightFacts,
-};
+use crate::check::facts::{Acl, Acls, Known, Operation, Resource, ResourceKind, Right, RightFacts};
+use crate::check::rights::{Need, needed};
 use crate::error::Side;
 use crate::pipe::clusters::Clusters;
 use crate::plan::{Plan, Selection};
@@ -25,8 +24,8 @@ pub struct Ours<'a> {
     pub selection: &'a Selection,
     /// What would be made.
     pub creates: &'a Creates,
-    /// The ledger.
-    pub ledger: &'a LedgerFacts,
+    /// The ledger's topic exists.
+    pub ledger_there: bool,
 }
 
 impl Ours<'_> {
@@ -47,6 +46,7 @@ impl Ours<'_> {
             acls: &site.facts.acls,
             principal: &site.facts.principal,
             cluster: site.authorized.as_ref(),
+            super_user: super_user(site),
             everyone: &groups.everyone,
         };
         let granted = |right: &Right| match right.resource.kind {
@@ -86,42 +86,15 @@ impl Ours<'_> {
         }
     }
 
-    /// What the pipe does on a side, and what each of it needs (design, sections 2 and 4).
     fn needed(&self, side: Side) -> Vec<Right> {
-        let mut needed = BTreeSet::new();
-        let mut need = |kind, name: &str, prefixed, operations: &[Operation]| {
-            for &operation in operations {
-                let resource = Resource { kind, name: name.to_owned(), prefixed };
-                needed.insert(Right { resource, operation });
-            }
-        };
-        let (topic, group) = (ResourceKind::Topic, ResourceKind::Group);
-        use Operation::{Create, Describe, DescribeConfigs, Read, Write};
-        match side {
-            Side::Source => {
-                for pair in &self.selection.topics {
-                    need(topic, &pair.source, false, &[Describe, DescribeConfigs, Read]);
-                }
-            }
-            Side::Target => {
-                for pair in &self.selection.topics {
-                    let all = [Describe, DescribeConfigs, Read, Write];
-                    need(topic, &pair.target, false, &all);
-                    if self.creates.of(&pair.target).is_some() {
-                        need(topic, &pair.target, false, &[Create]);
-                    }
-                }
-                let ledger = self.plan.ledger_topic();
-                need(topic, ledger, false, &[Describe, DescribeConfigs, Read, Write]);
-                if self.ledger.create.is_some() {
-                    need(topic, ledger, false, &[Create]);
-                }
-                need(group, &self.plan.group(), false, &[Describe, Read]);
-                let ids = format!("{}-", self.plan.group());
-                need(ResourceKind::TransactionalId, &ids, true, &[Describe, Write]);
-            }
-        }
-        needed.into_iter().collect()
+        let topics = self.selection.topics.iter().map(|pair| match side {
+            Side::Source => Need { topic: pair.source.to_string(), create: false },
+            Side::Target => Need {
+                topic: pair.target.to_string(),
+                create: self.creates.of(&pair.target).is_some(),
+            },
+        });
+        needed(self.plan, side, &topics.collect::<Vec<_>>(), self.ledger_there)
     }
 }
 
@@ -131,6 +104,8 @@ struct Told<'a> {
     principal: &'a Known<String>,
     /// What we may do with the cluster.
     cluster: Option<&'a BTreeSet<i32>>,
+    /// Whether we may do what the ACLs allow only to others; none where nothing tells.
+    super_user: Option<bool>,
     /// Whether we may do what no ACL speaks of.
     everyone: &'a Known<bool>,
 }
@@ -161,17 +136,43 @@ impl Told<'_> {
         match judge(acls, principal, right) {
             Judged::Allowed => Known::Known(true),
             Judged::Denied => Known::Known(false),
-            // A super user, which no ACL names.
-            _ if self.cluster.is_some_and(is_everything) => Known::Known(true),
-            Judged::ForOthers => Known::Known(false),
+            _ if self.super_user == Some(true) => Known::Known(true),
             Judged::Nobody => self.everyone.clone(),
+            Judged::ForOthers => match self.super_user {
+                Some(is) => Known::Known(is),
+                None => Known::unknown(
+                    "the ACLs allow it to others alone; whether we are a super user nothing tells",
+                ),
+            },
         }
     }
 }
 
-/// Alter, ClusterAction and AlterConfigs: who may do that with the cluster is a super user, or nearly.
-fn is_everything(may: &BTreeSet<i32>) -> bool {
-    [5, 7, 8, 9, 11].iter().all(|operation| may.contains(operation))
+/// Whether we are a super user, whom no ACL names: who may do something that the ACLs allow only to others
+/// is one. Whoever may not do everything with the cluster is none.
+fn super_user(site: &Site) -> Option<bool> {
+    /// Create, Alter, Describe, ClusterAction, AlterConfigs.
+    const EVERYTHING: [i32; 5] = [5, 7, 8, 9, 11];
+    const WRITE: i32 = 4;
+    let everything = |may: &BTreeSet<i32>| EVERYTHING.iter().all(|one| may.contains(one));
+    if !site.authorized.as_ref().is_none_or(everything) {
+        return Some(false);
+    }
+    let Ok(Acls::List(acls)) = site.facts.acls.get() else { return None };
+    let principal = site.facts.principal.ok()?;
+    let judged = |kind, name: &str, operation| {
+        let resource = Resource { kind, name: name.to_owned(), prefixed: false };
+        judge(acls, principal, &Right { resource, operation })
+    };
+    let cluster = judged(ResourceKind::Cluster, "kafka-cluster", Operation::Alter);
+    if cluster == Judged::ForOthers && site.authorized.is_some() {
+        return Some(true); // it may do everything, as was seen above
+    }
+    site.topics.iter().find_map(|(name, looked)| {
+        let may = looked.authorized.as_ref()?;
+        let told = judged(ResourceKind::Topic, name, Operation::Write);
+        (told == Judged::ForOthers).then(|| may.contains(&WRITE))
+    })
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
