@@ -54,7 +54,10 @@ pub enum OnTarget<'f> {
 
 /// The target's side of a pair; `None` where it is not there and would not be created (the check
 /// `missing-topic` says so, the others have nothing to say). The error says why it is not known.
-pub fn on_target<'f>(facts: &'f Facts, pair: &'f PairFacts) -> Result<Option<OnTarget<'f>>, String> {
+pub fn on_target<'f>(
+    facts: &'f Facts,
+    pair: &'f PairFacts,
+) -> Result<Option<OnTarget<'f>>, String> {
     match &pair.target {
         Known::Known(Some(topic)) => Ok(Some(OnTarget::There(topic))),
         Known::Known(None) => {
@@ -162,7 +165,9 @@ fn default_on(cluster: &ClusterFacts, name: &str) -> Result<String, String> {
         let value = cluster.config(broker).ok()?;
         Some(match (*unit, value.parse::<i64>()) {
             // −1 means for ever, in any unit.
-            (unit, Ok(number)) if unit > 1 && number > 0 => (number.saturating_mul(unit)).to_string(),
+            (unit, Ok(number)) if unit > 1 && number > 0 => {
+                (number.saturating_mul(unit)).to_string()
+            }
             _ => value,
         })
     });
@@ -185,7 +190,9 @@ impl ClusterFacts {
     /// A broker config; of numbers that differ between the brokers the smallest.
     pub fn config(&self, name: &str) -> Result<String, String> {
         self.configs()?;
-        let values = || self.brokers.iter().filter_map(|broker: &BrokerFacts| broker.configs.ok()?.get(name));
+        let values = || {
+            self.brokers.iter().filter_map(|broker: &BrokerFacts| broker.configs.ok()?.get(name))
+        };
         let smallest = values().filter_map(|value| value.parse::<i64>().ok()).min();
         smallest
             .map(|number| number.to_string())
@@ -208,8 +215,10 @@ mod tests {
     #[test]
     fn a_planned_topic_has_its_configs_and_else_the_brokers_defaults_in_its_own_unit() {
         let mut facts = facts();
-        facts.target.brokers =
-            vec![broker(1, &[("log.retention.hours", "168"), ("log.roll.hours", "24"), ("log.roll.ms", "5")])];
+        facts.target.brokers = vec![broker(
+            1,
+            &[("log.retention.hours", "168"), ("log.roll.hours", "24"), ("log.roll.ms", "5")],
+        )];
         let mut pair = pair("a", 1);
         pair.target = Known::Known(None);
         pair.create = Some(create(1, &[("segment.bytes", "7")]));
@@ -223,8 +232,10 @@ mod tests {
     #[test]
     fn of_brokers_that_differ_the_smallest_number_counts() {
         let mut facts = facts();
-        facts.target.brokers =
-            vec![broker(1, &[("message.max.bytes", "1000")]), broker(2, &[("message.max.bytes", "99")])];
+        facts.target.brokers = vec![
+            broker(1, &[("message.max.bytes", "1000")]),
+            broker(2, &[("message.max.bytes", "99")]),
+        ];
         assert_eq!(facts.target.number("message.max.bytes"), Ok(99));
     }
 

@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::facts::*;
+use super::{Finding, judge};
 use crate::error::Side;
+use crate::plan::Plan;
+use crate::plan::tests::plan_with;
 
 /// The time of the facts: 2026-01-01.
 pub const NOW: i64 = 1_767_225_600_000;
@@ -184,4 +187,57 @@ pub fn facts() -> Facts {
         now_ms: NOW,
         rate: Known::Known(Rate { bytes_per_second: 1e7, measured: true }),
     }
+}
+
+/// A plan of the topic `orders`, with something added.
+pub fn plan(rest: &str) -> Plan {
+    plan_with(&format!("topics.include = ['/.*/']\n{rest}"))
+}
+
+/// What a check finds under a plan without anything special, the worst first.
+pub fn judged(facts: &Facts, check: &str) -> Vec<Finding> {
+    judged_with(&plan(""), facts, check)
+}
+
+/// What a check finds, the worst first.
+pub fn judged_with(plan: &Plan, facts: &Facts, check: &str) -> Vec<Finding> {
+    let mut found = judge(plan, facts);
+    found.retain(|finding| finding.check == check);
+    found.sort_by_key(|finding| finding.severity);
+    found
+}
+
+/// Makes every fact unknown.
+pub fn forget(facts: &mut Facts) {
+    fn nothing<T>() -> Known<T> {
+        Known::unknown("forgotten")
+    }
+    for cluster in [&mut facts.source, &mut facts.target] {
+        cluster.id = nothing();
+        cluster.version = nothing();
+        cluster.transaction_log = nothing();
+        cluster.offsets_topic = nothing();
+        cluster.clock_ahead_ms = nothing();
+        cluster.disks = nothing();
+        cluster.principal = nothing();
+        cluster.acls = nothing();
+        for broker in &mut cluster.brokers {
+            broker.configs = nothing();
+        }
+    }
+    for pair in &mut facts.pairs {
+        pair.source.partitions = nothing();
+        pair.source.configs = nothing();
+        pair.source.sample = nothing();
+        pair.target = nothing();
+        for copy in &mut pair.copy {
+            copy.from = nothing();
+            copy.from_ms = nothing();
+            copy.bytes = nothing();
+        }
+    }
+    facts.ledger.topic = nothing();
+    facts.groups = nothing();
+    facts.schemas = nothing();
+    facts.rate = nothing();
 }

@@ -53,7 +53,8 @@ impl Sampler {
                     *scattered = true;
                     sample.scattered_keys += 1;
                     if sample.scattered_in.is_empty() {
-                        sample.scattered_in = vec![(*first).min(partition), (*first).max(partition)];
+                        sample.scattered_in =
+                            vec![(*first).min(partition), (*first).max(partition)];
                     }
                 }
             }

@@ -33,7 +33,8 @@ pub fn takes(seconds: f64) -> String {
 /// `a`, `b` and 3 more.
 pub fn list<T: AsRef<str>>(names: &[T]) -> String {
     const SHOWN: usize = 3;
-    let shown: Vec<_> = names.iter().take(SHOWN).map(|name| format!("`{}`", name.as_ref())).collect();
+    let shown: Vec<_> =
+        names.iter().take(SHOWN).map(|name| format!("`{}`", name.as_ref())).collect();
     match names.len().saturating_sub(SHOWN) {
         0 => shown.join(", "),
         rest => format!("{} and {rest} more", shown.join(", ")),

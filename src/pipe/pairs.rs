@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::sync::{Arc, PoisonError};
 
-use crate::check::{TopicShape, compacted, compare};
+use crate::check::{TopicShape, compacted, compare, planned_configs};
 use crate::cluster::{At, First, NewTopic, TopicConfig, TopicInfo};
 use crate::error::{Error, Result};
 use crate::ledger::{Entry, decode};
@@ -68,7 +68,7 @@ pub fn topic_pairs(
         match targets.get(&*one.target) {
             Some(info) => {
                 let configs = target_configs.get(&*one.target).map_or(&[][..], Vec::as_slice);
-                failures.extend(compare(&source, &shape(info, configs)));
+                failures.extend(compare(plan, &source, &shape(info, configs)));
                 let kind = configs.iter().find(|c| c.name == "message.timestamp.type");
                 warnings
                     .extend(lost_timestamps(&one.target, kind.and_then(|c| c.value.as_deref())));
@@ -126,20 +126,17 @@ fn delete_retention(configs: &[TopicConfig]) -> i64 {
 }
 
 fn new_topic(plan: &Plan, name: &str, source: &TopicShape, configs: &[TopicConfig]) -> NewTopic {
-    let mut explicit: BTreeMap<String, String> = configs
+    let explicit = configs
         .iter()
         .filter(|config| config.explicit)
         .filter_map(|config| Some((config.name.clone(), config.value.clone()?)))
         .collect();
-    // A source cluster whose own default is not Kafka's: the topic must keep its meaning.
-    if source.cleanup_policy != "delete" {
-        explicit.entry("cleanup.policy".into()).or_insert_with(|| source.cleanup_policy.clone());
-    }
+    let configs = planned_configs(plan, &source.name, explicit, &source.cleanup_policy);
     NewTopic {
         name: name.to_owned(),
         partitions: i32::try_from(source.partitions).unwrap_or(i32::MAX),
         replication_factor: plan.replication_factor_for(&source.name).map(i32::from),
-        configs: plan.config_for(&source.name, &explicit).into_iter().collect(),
+        configs: configs.into_iter().collect(),
     }
 }
 

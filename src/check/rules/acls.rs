@@ -28,9 +28,9 @@ fn lists(facts: &Facts) -> Result<(&[Acl], &[Acl]), Verdict> {
     let target = facts.target.acls.get().map_err(|why| format!("target ACLs: {why}"))?;
     match (source, target) {
         (Acls::NoAuthorizer, _) => Err(Verdict::pass("the source has no authorizer, so no ACLs")),
-        (Acls::List(_), Acls::NoAuthorizer) => {
-            Err(Verdict::warn("the source has ACLs, the target has no authorizer: everybody may do everything"))
-        }
+        (Acls::List(_), Acls::NoAuthorizer) => Err(Verdict::warn(
+            "the source has ACLs, the target has no authorizer: everybody may do everything",
+        )),
         (Acls::List(source), Acls::List(target)) => Ok((source, target)),
     }
 }
@@ -90,7 +90,11 @@ fn lacking<'a>(
 
 /// Whether a resource pattern holds for a name.
 fn covers_name(resource: &Resource, name: &str) -> bool {
-    if resource.prefixed { name.starts_with(&resource.name) } else { matches!(&*resource.name, "*") || resource.name == name }
+    if resource.prefixed {
+        name.starts_with(&resource.name)
+    } else {
+        matches!(&*resource.name, "*") || resource.name == name
+    }
 }
 
 /// Whether `acl` says all that `wanted` says, or more.
@@ -101,7 +105,8 @@ fn covers(acl: &Acl, wanted: &Acl) -> bool {
         && match wanted.resource.prefixed {
             true => {
                 (!acl.resource.prefixed && acl.resource.name == "*")
-                    || (acl.resource.prefixed && wanted.resource.name.starts_with(&acl.resource.name))
+                    || (acl.resource.prefixed
+                        && wanted.resource.name.starts_with(&acl.resource.name))
             }
             false if wanted.resource.name == "*" => acl.resource.name == "*",
             false => covers_name(&acl.resource, &wanted.resource.name),
@@ -150,7 +155,10 @@ fn check_topic(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
 
 fn check_groups(look: &Look<'_>) -> Verdicts {
     let (source, target) = lists(look.facts)?;
-    Ok(told(of_groups(look.facts, source, target), "the target has the ACLs of the source's groups"))
+    Ok(told(
+        of_groups(look.facts, source, target),
+        "the target has the ACLs of the source's groups",
+    ))
 }
 
 #[cfg(test)]
@@ -161,7 +169,13 @@ mod tests {
     use crate::check::names::ACLS;
     use crate::check::verdict::Severity::{Pass, Unknown, Warn};
 
-    fn acl(principal: &str, operation: Operation, kind: ResourceKind, name: &str, prefixed: bool) -> Acl {
+    fn acl(
+        principal: &str,
+        operation: Operation,
+        kind: ResourceKind,
+        name: &str,
+        prefixed: bool,
+    ) -> Acl {
         Acl {
             resource: Resource { kind, name: name.into(), prefixed },
             principal: principal.into(),

@@ -72,17 +72,21 @@ fn check_versions(look: &Look<'_>) -> Verdicts {
         let version = match cluster.version.get() {
             Ok(version) => version,
             Err(why) => {
-                found.push(Verdict::unknown(format!("{side} version: {why}")).about(side.to_string()));
+                found.push(
+                    Verdict::unknown(format!("{side} version: {why}")).about(side.to_string()),
+                );
                 continue;
             }
         };
         let VersionFacts { major, minor, from } = version;
         let shown = format!("{side} {major}.{minor} ({from})");
-        let lacking = LACKS.iter().filter(|lack| lack.side == side && (*major, *minor) < lack.since);
+        let lacking =
+            LACKS.iter().filter(|lack| lack.side == side && (*major, *minor) < lack.since);
         let before = found.len();
         found.extend(lacking.map(|lack| {
             let reason = format!("{shown}: {}", lack.lacks);
-            let verdict = if lack.fails { Verdict::fail(reason).firm() } else { Verdict::warn(reason) };
+            let verdict =
+                if lack.fails { Verdict::fail(reason).firm() } else { Verdict::warn(reason) };
             verdict.about(side.to_string())
         }));
         if found.len() == before {

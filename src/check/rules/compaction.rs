@@ -26,8 +26,11 @@ fn check_deletions(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
         Ok(seconds) => {
             #[expect(clippy::cast_possible_truncation, reason = "saturates")]
             let ends = (seconds * 1_000.0) as i64;
-            let reason =
-                format!("source `{NAME}={source}` ({}), the copy takes about {}", span(source), takes(seconds));
+            let reason = format!(
+                "source `{NAME}={source}` ({}), the copy takes about {}",
+                span(source),
+                takes(seconds)
+            );
             found.push(match Late::judge(0, ends, Some(source), true) {
                 Some(_) => Verdict::fail(format!("{reason}: deletions may expire unread")),
                 None => Verdict::pass(reason),
@@ -56,7 +59,11 @@ fn check_lag(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
 }
 
 fn check_segments(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
-    differences(look, pair, &["segment.bytes", "segment.ms", "segment.jitter.ms", "segment.index.bytes"])
+    differences(
+        look,
+        pair,
+        &["segment.bytes", "segment.ms", "segment.jitter.ms", "segment.index.bytes"],
+    )
 }
 
 /// Configs that may differ, as information; those that one side does not tell are left out, unless none

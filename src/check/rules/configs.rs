@@ -35,7 +35,10 @@ const JUDGED_ELSEWHERE: &[&str] = &[
 
 type Configs = BTreeMap<String, ConfigFacts>;
 
-fn both<'f>(look: &Look<'_>, pair: &'f PairFacts) -> Result<Option<(&'f Configs, Configs)>, String> {
+fn both<'f>(
+    look: &Look<'_>,
+    pair: &'f PairFacts,
+) -> Result<Option<(&'f Configs, Configs)>, String> {
     let Some(target) = on_target(look.facts, pair)? else { return Ok(None) };
     let source = pair.source.configs.get().map_err(|why| format!("source configs: {why}"))?;
     Ok(Some((source, target.configs()?)))
@@ -88,7 +91,11 @@ fn as_wanted(name: &str, wanted: &str, there: Option<&ConfigFacts>) -> Option<Ve
     })
 }
 
-fn compared(name: &str, source: Option<&ConfigFacts>, there: Option<&ConfigFacts>) -> Option<Verdict> {
+fn compared(
+    name: &str,
+    source: Option<&ConfigFacts>,
+    there: Option<&ConfigFacts>,
+) -> Option<Verdict> {
     let value = |config: Option<&ConfigFacts>| config.and_then(|config| config.value.clone());
     let hidden = |config: Option<&ConfigFacts>| config.is_some_and(|config| config.sensitive);
     if hidden(source) || hidden(there) {
@@ -123,17 +130,22 @@ fn check_defaults(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
         {
             continue;
         }
-        let (Some(is), Some(there)) = (&config.value, there.and_then(|there| there.value.as_ref())) else {
+        let (Some(is), Some(there)) = (&config.value, there.and_then(|there| there.value.as_ref()))
+        else {
             continue;
         };
         if is != there {
-            let reason = format!("source `{name}={is}`, target `{name}={there}`, by the clusters' defaults");
-            let verdict = if name == MATTERS { Verdict::warn(reason) } else { Verdict::info(reason) };
+            let reason =
+                format!("source `{name}={is}`, target `{name}={there}`, by the clusters' defaults");
+            let verdict =
+                if name == MATTERS { Verdict::warn(reason) } else { Verdict::info(reason) };
             found.push(verdict.about(name));
         }
     }
     if found.is_empty() {
-        found.push(Verdict::pass("the clusters' defaults are the same where the topic sets nothing"));
+        found.push(Verdict::pass(
+            "the clusters' defaults are the same where the topic sets nothing",
+        ));
     }
     Ok(found)
 }
@@ -186,11 +198,15 @@ mod tests {
     fn defaults_that_differ_are_told_and_unclean_election_is_a_warning() {
         let mut facts = facts();
         assert_eq!(judged(&facts, DEFAULTS)[0].severity, Pass);
-        for (name, severity) in [("unclean.leader.election.enable", Warn), ("flush.messages", Info)] {
+        for (name, severity) in [("unclean.leader.election.enable", Warn), ("flush.messages", Info)]
+        {
             facts.pairs[0].source.set(&[(name, "false")], SetBy::Default);
             facts.pairs[0].side(Side::Target).set(&[(name, "true")], SetBy::Cluster);
             let found = judged(&facts, DEFAULTS);
-            assert_eq!(found.iter().find(|one| one.about.as_deref() == Some(name)).unwrap().severity, severity);
+            assert_eq!(
+                found.iter().find(|one| one.about.as_deref() == Some(name)).unwrap().severity,
+                severity
+            );
         }
         facts.pairs[0].source.configs = Known::unknown("no right");
         assert_eq!(judged(&facts, DEFAULTS)[0].severity, Unknown);

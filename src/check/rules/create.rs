@@ -22,7 +22,9 @@ fn check_missing(_: &Look<'_>, pair: &PairFacts) -> Verdicts {
     Ok(vec![match (there, &pair.create) {
         (Some(_), _) => Verdict::pass("the target has it"),
         (None, Some(_)) => Verdict::info("the target has no such topic; it would be created"),
-        (None, None) => Verdict::fail("the target has no such topic, and the plan creates none").firm(),
+        (None, None) => {
+            Verdict::fail("the target has no such topic, and the plan creates none").firm()
+        }
     }])
 }
 
@@ -38,7 +40,8 @@ fn created(create: &CreateFacts) -> Verdict {
     let configs: Vec<_> =
         create.configs.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let factor = create.replication_factor;
-    let factor = factor.map_or_else(|| "the target's default".to_owned(), |factor| factor.to_string());
+    let factor =
+        factor.map_or_else(|| "the target's default".to_owned(), |factor| factor.to_string());
     let what = format!(
         "{} partitions, replication factor {factor}, {}",
         create.partitions,
@@ -47,8 +50,10 @@ fn created(create: &CreateFacts) -> Verdict {
     match &create.verdict {
         Known::Known(Ok(())) => Verdict::info(format!("would be created with {what}")),
         Known::Known(Err(why)) => {
-            let verdict = Verdict::fail(format!("the target refuses to create it: {why} ({what})")).firm();
-            let guilty: Vec<_> = create.configs.keys().filter(|name| names_config(why, name)).collect();
+            let verdict =
+                Verdict::fail(format!("the target refuses to create it: {why} ({what})")).firm();
+            let guilty: Vec<_> =
+                create.configs.keys().filter(|name| names_config(why, name)).collect();
             match guilty.as_slice() {
                 [] => verdict,
                 guilty => {
@@ -87,7 +92,9 @@ fn check_empty(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
         Known::Unknown(why) => Err(format!("target topic: {why}")),
     };
     match holds {
-        Ok(holding) if holding.is_empty() => Verdict::pass("nothing but the ledger's own copies").into(),
+        Ok(holding) if holding.is_empty() => {
+            Verdict::pass("nothing but the ledger's own copies").into()
+        }
         Ok(holding) => {
             let (first, records) = holding[0];
             Verdict::fail(format!(
@@ -103,8 +110,12 @@ fn check_empty(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
                 return Err(Verdict::unknown(why));
             };
             match assume.value.as_deref() {
-                None | Some("true" | "empty") => Ok(vec![Verdict::pass("empty").resting_on(Some(assume))]),
-                Some(_) => Err(Verdict::unknown(format!("{why}; and `assume.value` is not `true`"))),
+                None | Some("true" | "empty") => {
+                    Ok(vec![Verdict::pass("empty").resting_on(Some(assume))])
+                }
+                Some(_) => {
+                    Err(Verdict::unknown(format!("{why}; and `assume.value` is not `true`")))
+                }
             }
         }
     }
@@ -133,11 +144,18 @@ fn check_ledger(look: &Look<'_>) -> Verdicts {
         let Some(create) = &ledger.create else {
             let configs: BTreeMap<_, _> =
                 LEDGER_CONFIGS.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-            let command = topic_command(name, ledger.partitions_needed, plan.ledger.replication_factor, &configs);
-            return Verdict::fail(format!("target has no ledger topic `{name}`, and the plan creates none"))
-                .firm()
-                .hint(format!("set `ledger.create = true`, or create it: `{command}`"))
-                .into();
+            let command = topic_command(
+                name,
+                ledger.partitions_needed,
+                plan.ledger.replication_factor,
+                &configs,
+            );
+            return Verdict::fail(format!(
+                "target has no ledger topic `{name}`, and the plan creates none"
+            ))
+            .firm()
+            .hint(format!("set `ledger.create = true`, or create it: `{command}`"))
+            .into();
         };
         return Ok(vec![created(create)]);
     };
@@ -166,7 +184,11 @@ fn check_ledger(look: &Look<'_>) -> Verdicts {
     if !begun.is_empty() {
         let numbers: Vec<_> = begun.iter().map(|one| one.number.to_string()).collect();
         found.push(
-            Verdict::fail(format!("ledger `{name}` has lost entries: partitions {}", list(&numbers))).firm(),
+            Verdict::fail(format!(
+                "ledger `{name}` has lost entries: partitions {}",
+                list(&numbers)
+            ))
+            .firm(),
         );
     }
     if partitions.len() < 2 {
@@ -177,7 +199,10 @@ fn check_ledger(look: &Look<'_>) -> Verdicts {
         );
     }
     if found.is_empty() {
-        found.push(Verdict::pass(format!("`{name}` is there, with {} partitions", partitions.len())));
+        found.push(Verdict::pass(format!(
+            "`{name}` is there, with {} partitions",
+            partitions.len()
+        )));
     }
     Ok(found)
 }

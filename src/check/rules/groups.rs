@@ -21,9 +21,14 @@ fn check(look: &Look<'_>) -> Verdicts {
 }
 
 fn told(group: &GroupFacts) -> Verdict {
-    let members = group.members.ok().map_or_else(|| "members not known".into(), |members| counted(*members as u64, "member"));
+    let members = group
+        .members
+        .ok()
+        .map_or_else(|| "members not known".into(), |members| counted(*members as u64, "member"));
     let topics = match &group.topics {
-        Known::Known(topics) => format!("offsets of {} of the plan", counted(topics.len() as u64, "topic")),
+        Known::Known(topics) => {
+            format!("offsets of {} of the plan", counted(topics.len() as u64, "topic"))
+        }
         Known::Unknown(why) => format!("its topics are not known: {why}"),
     };
     match &group.state {
@@ -53,7 +58,9 @@ mod tests {
             name: "billing".into(),
             state: Known::Known(state.into()),
             members: Known::Known(2),
-            topics: Known::Known(topics.iter().map(|topic| (*topic).into()).collect::<BTreeSet<_>>()),
+            topics: Known::Known(
+                topics.iter().map(|topic| (*topic).into()).collect::<BTreeSet<_>>(),
+            ),
         }
     }
 

@@ -11,7 +11,8 @@ pub const SCATTERED: Rule = Rule::Pair(check_scattered);
 
 /// The sample of a topic with keys in more than one partition; else what there is to say.
 fn keyed(pair: &PairFacts) -> Result<&Sample, Verdict> {
-    let partitions = pair.source.partitions.get().map_err(|why| format!("source partitions: {why}"))?;
+    let partitions =
+        pair.source.partitions.get().map_err(|why| format!("source partitions: {why}"))?;
     if partitions.len() == 1 {
         return Err(Verdict::pass("one partition"));
     }
@@ -94,6 +95,8 @@ mod tests {
         facts.pairs[0].source.sample = Known::Known(sample);
         let found = &judged(&facts, KEY_SPREAD)[0];
         assert_eq!(found.severity, Warn);
-        assert!(found.reason.contains("2 of 5 sampled keys") && found.reason.contains("in 1 and 4"));
+        assert!(
+            found.reason.contains("2 of 5 sampled keys") && found.reason.contains("in 1 and 4")
+        );
     }
 }

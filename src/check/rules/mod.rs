@@ -29,7 +29,7 @@ pub use schemas::{SchemaRow, framed, rows as schema_rows};
 use super::facts::{Facts, PairFacts};
 use crate::plan::{Assume, Plan};
 
-pub use self::{
+pub(super) use self::{
     acls::{GROUPS as ACLS_OF_GROUPS, TOPICS as ACLS_OF_TOPICS},
     cluster::{CLOCKS, SAME_CLUSTER, VERSIONS},
     compaction::{DELETE_RETENTION, LAG, SEGMENTS},
@@ -71,7 +71,7 @@ impl<'a> Look<'a> {
 
 /// The plan's answer by hand for a check of a topic.
 pub fn assumed<'p>(plan: &'p Plan, check: &str, topic: &str) -> Option<&'p Assume> {
-    plan.assume.iter().find(|one| {
-        one.check == check && one.topics.iter().any(|pattern| pattern.matches(topic))
-    })
+    plan.assume
+        .iter()
+        .find(|one| one.check == check && one.topics.iter().any(|pattern| pattern.matches(topic)))
 }

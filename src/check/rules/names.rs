@@ -17,13 +17,17 @@ fn check_collision(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
     let others = look.facts.pairs.iter().filter(|other| other.source.name != pair.source.name);
     for other in others {
         if metric_name(&other.target_name) == metric_name(name) {
-            let reason = format!("source topic `{}` would become `{}` there", other.source.name, other.target_name);
+            let reason = format!(
+                "source topic `{}` would become `{}` there",
+                other.source.name, other.target_name
+            );
             found.push(Verdict::fail(reason).firm());
         }
     }
     if matches!(pair.target, Known::Known(None)) {
         let beside = look.facts.target.topics.iter();
-        let mut beside = beside.filter(|topic| *topic != name && metric_name(topic) == metric_name(name));
+        let mut beside =
+            beside.filter(|topic| *topic != name && metric_name(topic) == metric_name(name));
         if let Some(beside) = beside.next() {
             found.push(
                 Verdict::fail(format!(
@@ -98,8 +102,10 @@ mod tests {
         assert_eq!(judged(&facts, SELECTION)[0].severity, Pass);
         facts.pairs.push(pair("app-store-changelog", 1));
         let why = crate::plan::warned_about("app-store-changelog").unwrap();
-        facts.selection_warnings =
-            vec![format!("`app-store-changelog` will be copied, but {why}"), "`x` matches nothing".into()];
+        facts.selection_warnings = vec![
+            format!("`app-store-changelog` will be copied, but {why}"),
+            "`x` matches nothing".into(),
+        ];
         assert_eq!(judged(&facts, RESERVED_NAME)[0].severity, Warn);
         let found = judged(&facts, SELECTION);
         assert_eq!((found.len(), &*found[0].reason), (1, "`x` matches nothing"));

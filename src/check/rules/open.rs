@@ -10,7 +10,8 @@ use crate::report::numbers::counted;
 pub const OPEN: Rule = Rule::Pair(check);
 
 fn check(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
-    let partitions = pair.source.partitions.get().map_err(|why| format!("source partitions: {why}"))?;
+    let partitions =
+        pair.source.partitions.get().map_err(|why| format!("source partitions: {why}"))?;
     let mut found = Vec::new();
     for partition in partitions {
         found.extend(judge(look, pair, partition)?);
@@ -21,7 +22,11 @@ fn check(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
     Ok(found)
 }
 
-fn judge(look: &Look<'_>, pair: &PairFacts, partition: &PartitionFacts) -> Result<Option<Verdict>, String> {
+fn judge(
+    look: &Look<'_>,
+    pair: &PairFacts,
+    partition: &PartitionFacts,
+) -> Result<Option<Verdict>, String> {
     let number = partition.number;
     let at = |what: &'static str| move |why: &str| format!("{what} of partition {number}: {why}");
     let stable = partition.last_stable.get().map_err(at("last stable offset"))?;
@@ -44,8 +49,12 @@ fn judge(look: &Look<'_>, pair: &PairFacts, partition: &PartitionFacts) -> Resul
             span(age),
             span(wait)
         )),
-        Some(age) => Verdict::warn(format!("an open transaction holds {held} back for {}", span(age))),
-        None => Verdict::warn(format!("an open transaction holds {held} back, nobody knows for how long")),
+        Some(age) => {
+            Verdict::warn(format!("an open transaction holds {held} back for {}", span(age)))
+        }
+        None => Verdict::warn(format!(
+            "an open transaction holds {held} back, nobody knows for how long"
+        )),
     };
     Ok(Some(verdict.about(format!("partition {number}")).hint(hint)))
 }

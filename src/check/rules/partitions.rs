@@ -36,7 +36,13 @@ fn check(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
 }
 
 /// Judges two counts; `of_source` and `of_target` are what the text calls the sides.
-pub fn judge(source: usize, target: usize, of_source: &str, of_target: &str, name: &str) -> Verdict {
+pub fn judge(
+    source: usize,
+    target: usize,
+    of_source: &str,
+    of_target: &str,
+    name: &str,
+) -> Verdict {
     let counts = format!("{of_source} has {source} partitions, {of_target} has {target}");
     if source == target {
         return Verdict::pass(format!("both have {source} partitions"));
@@ -58,8 +64,8 @@ pub fn judge(source: usize, target: usize, of_source: &str, of_target: &str, nam
 
 #[cfg(test)]
 mod tests {
-    use crate::check::fixture::{facts, judged, plan};
     use crate::check::facts::Known;
+    use crate::check::fixture::{facts, judged, plan};
     use crate::check::names::PARTITIONS;
     use crate::check::verdict::Severity::{Fail, Pass, Unknown};
     use crate::error::Side;

@@ -11,11 +11,11 @@
 
 use super::Look;
 use super::retention::expires;
+use crate::check::Rule;
 use crate::check::effective::{number_on_source, on_source};
 use crate::check::facts::{CopyFacts, Facts, PairFacts, PartitionFacts};
 use crate::check::verdict::{Verdict, Verdicts};
 use crate::check::words::{span, takes, time};
-use crate::check::Rule;
 use crate::plan::Plan;
 
 pub const RACE: Rule = Rule::Pair(check);
@@ -59,7 +59,8 @@ impl Race {
     /// Says how it ends.
     pub fn ending(&self) -> Ending {
         let by_time = self.retention_ms.map(|retention| {
-            let seconds = |ms: i64| seconds(ms.saturating_sub(self.now_ms).saturating_add(retention));
+            let seconds =
+                |ms: i64| seconds(ms.saturating_sub(self.now_ms).saturating_add(retention));
             self.between(seconds(self.first_ms), seconds(self.last_ms) - self.copy_seconds)
         });
         let by_size = self.retention_bytes.and_then(|limit| {
@@ -138,7 +139,8 @@ pub fn copy_seconds(plan: &Plan, facts: &Facts) -> Result<f64, String> {
 fn check(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
     let policy = on_source(pair, "cleanup.policy")?;
     if !expires(policy) {
-        return Verdict::pass(format!("source has `cleanup.policy={policy}`: nothing expires")).into();
+        return Verdict::pass(format!("source has `cleanup.policy={policy}`: nothing expires"))
+            .into();
     }
     let some = |limit: i64| (limit >= 0).then_some(limit);
     let retention_ms = some(number_on_source(pair, "retention.ms")?);
@@ -160,7 +162,8 @@ fn check(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
             continue;
         };
         let now_ms = look.facts.now_ms;
-        let race = Race { now_ms, first_ms, last_ms, retention_ms, retention_bytes, bytes, copy_seconds };
+        let race =
+            Race { now_ms, first_ms, last_ms, retention_ms, retention_bytes, bytes, copy_seconds };
         match race.ending() {
             Ending::Won(margin) => closest = closest.min(margin),
             Ending::Close(after) => found.push(about_partition(
@@ -187,17 +190,16 @@ fn check(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
         } else {
             "nothing can expire before it".to_owned()
         };
-        found.push(Verdict::pass(format!("the copy takes about {}: {margin}", takes(copy_seconds))));
+        found
+            .push(Verdict::pass(format!("the copy takes about {}: {margin}", takes(copy_seconds))));
     }
     Ok(found)
 }
 
 /// First and last timestamp of what is not copied, and the partition's size; none if all is copied.
-fn ends(
-    partition: &PartitionFacts,
-    copy: &CopyFacts,
-) -> Result<Option<(i64, i64, u64)>, String> {
-    let from = copy.from_ms.get().map_err(|why| format!("age of the first uncopied record: {why}"))?;
+fn ends(partition: &PartitionFacts, copy: &CopyFacts) -> Result<Option<(i64, i64, u64)>, String> {
+    let from =
+        copy.from_ms.get().map_err(|why| format!("age of the first uncopied record: {why}"))?;
     let Some(first) = *from else { return Ok(None) };
     let newest = partition.newest_ms.get();
     let last = newest.map_err(|why| format!("time of the newest record: {why}"))?.unwrap_or(first);

@@ -26,7 +26,8 @@ fn check_min_insync(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
         && of_source.parse().is_ok_and(|of_source: usize| of_source > needed)
     {
         found.push(
-            Verdict::warn(format!("source `{NAME}={of_source}`, target `{NAME}={needed}`")).about("source"),
+            Verdict::warn(format!("source `{NAME}={of_source}`, target `{NAME}={needed}`"))
+                .about("source"),
         );
     }
     Ok(found)
@@ -34,8 +35,9 @@ fn check_min_insync(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
 
 /// Judges `min.insync.replicas` against the replicas that a partition has and the brokers alive.
 pub fn judge(needed: usize, replicas: usize, brokers: usize) -> Verdict {
-    let counts =
-        format!("target `{NAME}={needed}`, {replicas} replicas per partition, {brokers} brokers alive");
+    let counts = format!(
+        "target `{NAME}={needed}`, {replicas} replicas per partition, {brokers} brokers alive"
+    );
     if needed > replicas {
         Verdict::fail(format!("{counts}: no write can succeed"))
     } else if replicas > brokers {
@@ -88,9 +90,14 @@ fn led(side: &str, topic: &TopicFacts) -> Result<Verdict, String> {
     let of = partitions.len();
     Ok(if !without.is_empty() {
         let which = crate::check::words::list(&without);
-        Verdict::fail(format!("{side}: {} of {of} partitions have no leader ({which})", without.len()))
+        Verdict::fail(format!(
+            "{side}: {} of {of} partitions have no leader ({which})",
+            without.len()
+        ))
     } else if behind > 0 {
-        Verdict::warn(format!("{side}: {behind} of {of} partitions have replicas that are not in sync"))
+        Verdict::warn(format!(
+            "{side}: {behind} of {of} partitions have replicas that are not in sync"
+        ))
     } else {
         Verdict::pass(format!("{side}: all partitions have a leader and their replicas in sync"))
     }

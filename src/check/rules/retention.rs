@@ -73,13 +73,16 @@ fn check_bytes(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
     let mut largest = 0;
     for copy in &pair.copy {
         let size = copy.bytes.get();
-        let size = size.map_err(|why| Verdict::unknown(format!("{both}; size of the source: {why}")))?;
+        let size =
+            size.map_err(|why| Verdict::unknown(format!("{both}; size of the source: {why}")))?;
         largest = largest.max(*size);
     }
     let over = i64::try_from(largest).is_ok_and(|largest| largest > target);
     let sized = format!("{both}; the largest partition has about {} uncompressed", bytes(largest));
     Ok(vec![match (over, target < source) {
-        (true, true) => Verdict::fail(format!("{sized}: the target would delete its oldest records")),
+        (true, true) => {
+            Verdict::fail(format!("{sized}: the target would delete its oldest records"))
+        }
         // Equal limits, and the source's batches are compressed.
         (true, false) => Verdict::warn(format!(
             "{sized}: uncompressed copies may take more room than the target keeps"

@@ -11,12 +11,16 @@ pub const RIGHTS: Rule = Rule::Whole(check);
 fn check(look: &Look<'_>) -> Verdicts {
     let mut found = Vec::new();
     for cluster in [&look.facts.source, &look.facts.target] {
-        let missing: Vec<_> = cluster.rights.iter().filter_map(|right| judge(cluster, right)).collect();
+        let missing: Vec<_> =
+            cluster.rights.iter().filter_map(|right| judge(cluster, right)).collect();
         if missing.is_empty() {
             let rights = cluster.rights.len();
             found.push(
-                Verdict::pass(format!("{}: all {rights} rights that are needed are there", cluster.side))
-                    .about(cluster.side.to_string()),
+                Verdict::pass(format!(
+                    "{}: all {rights} rights that are needed are there",
+                    cluster.side
+                ))
+                .about(cluster.side.to_string()),
             );
         }
         found.extend(missing);
@@ -51,7 +55,9 @@ mod tests {
         let mut facts = facts();
         let plan = plan("");
         let topic = Need { topic: "orders".into(), create: false };
-        for (cluster, side) in [(&mut facts.source, Side::Source), (&mut facts.target, Side::Target)] {
+        for (cluster, side) in
+            [(&mut facts.source, Side::Source), (&mut facts.target, Side::Target)]
+        {
             cluster.rights = needed(&plan, side, std::slice::from_ref(&topic), true)
                 .into_iter()
                 .map(|right| RightFacts { right, granted: Known::Known(true) })

@@ -21,13 +21,14 @@ fn check(look: &Look<'_>) -> Verdicts {
             needed = needed.saturating_add(size.saturating_mul(replicas as u64));
         }
     }
-    let needed_text = format!("about {} are to be written, replicas counted, uncompressed", bytes(needed));
+    let needed_text =
+        format!("about {} are to be written, replicas counted, uncompressed", bytes(needed));
     let disks = look.facts.target.disks.get();
     let disks = disks.map_err(|why| format!("{needed_text}; room on the target: {why}"))?;
     let usable = disks.iter().fold(0_u64, |sum, disk| sum.saturating_add(disk.usable));
     let reason = format!("{needed_text}; the target has room for {}", bytes(usable));
     Ok(vec![if needed > usable {
-        Verdict::fail(reason).firm()
+        Verdict::fail(reason)
     } else if needed > usable / 10 * 8 {
         Verdict::warn(reason)
     } else {

@@ -128,10 +128,12 @@ fn check(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
     let verdict = |(result, ids): (Result<&str, String>, Vec<i32>)| match result {
         Ok("equal") => Verdict::pass(format!("schema ids {} are equal on both sides", all(&ids))),
         Ok("different") => {
-            Verdict::fail(format!("schema ids {} are other schemas on the target", all(&ids))).about("different")
+            Verdict::fail(format!("schema ids {} are other schemas on the target", all(&ids)))
+                .about("different")
         }
         Ok("not on the target") => {
-            Verdict::fail(format!("schema ids {} are not on the target", all(&ids))).about("missing")
+            Verdict::fail(format!("schema ids {} are not on the target", all(&ids)))
+                .about("missing")
         }
         Ok(_) => Verdict::warn(format!(
             "schema ids {} are not on the source: no schema ids after all, or another registry's",
@@ -151,7 +153,11 @@ mod tests {
     use crate::check::verdict::Severity::{Fail, Info, Pass, Unknown, Warn};
 
     fn schema(text: &str) -> Known<Option<Schema>> {
-        Known::Known(Some(Schema { kind: "AVRO".into(), text: text.into(), references: Vec::new() }))
+        Known::Known(Some(Schema {
+            kind: "AVRO".into(),
+            text: text.into(),
+            references: Vec::new(),
+        }))
     }
 
     fn with_ids(ids: &[(i32, u64)]) -> Facts {
@@ -175,7 +181,8 @@ mod tests {
     fn an_id_must_mean_the_same_schema_on_both_sides() {
         let mut facts = with_ids(&[(1, 5), (2, 5)]);
         let json = r#"{"type": "string", "doc": "x"}"#;
-        let same = SchemaFacts { source: schema(json), target: schema(r#"{"doc":"x","type":"string"}"#) };
+        let same =
+            SchemaFacts { source: schema(json), target: schema(r#"{"doc":"x","type":"string"}"#) };
         let mut known = BTreeMap::from([(1, same.clone()), (2, same.clone())]);
         facts.schemas = Known::Known(known.clone());
         assert_eq!(judged(&facts, SCHEMA_IDS)[0].severity, Pass);
@@ -183,7 +190,11 @@ mod tests {
             (SchemaFacts { target: schema("\"int\""), ..same.clone() }, Fail, "different"),
             (SchemaFacts { target: Known::Known(None), ..same.clone() }, Fail, "not on the target"),
             (SchemaFacts { source: Known::Known(None), ..same.clone() }, Warn, "not on the source"),
-            (SchemaFacts { target: Known::unknown("401"), ..same }, Unknown, "unknown: target registry: 401"),
+            (
+                SchemaFacts { target: Known::unknown("401"), ..same },
+                Unknown,
+                "unknown: target registry: 401",
+            ),
         ];
         for (two, severity, result) in all {
             known.insert(2, two);

@@ -68,11 +68,13 @@ fn check_compression(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
     let (source, target) = (on_source(pair, NAME)?, target.config(NAME)?);
     let both = format!("source `{NAME}={source}`, target `{NAME}={target}`");
     Ok(vec![match (target.as_str(), sent_with(look.plan)) {
-        ("producer", Some(codec)) => Verdict::pass(format!("{both}: records are sent with {codec}")),
-        // What producers send there decides, and nobody knows that from outside.
-        ("producer", None) if source == "producer" => {
-            Verdict::info(format!("{both}: onceover sends uncompressed records unless told otherwise"))
+        ("producer", Some(codec)) => {
+            Verdict::pass(format!("{both}: records are sent with {codec}"))
         }
+        // What producers send there decides, and nobody knows that from outside.
+        ("producer", None) if source == "producer" => Verdict::info(format!(
+            "{both}: onceover sends uncompressed records unless told otherwise"
+        )),
         ("producer", None) if source != "uncompressed" => Verdict::warn(format!(
             "{both}: onceover sends uncompressed records, the copy may take several times the room"
         )),
@@ -83,8 +85,8 @@ fn check_compression(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
 
 #[cfg(test)]
 mod tests {
-    use crate::check::fixture::{facts, judged, judged_with, plan};
     use crate::check::facts::{Known, Sample};
+    use crate::check::fixture::{facts, judged, judged_with, plan};
     use crate::check::names::{COMPRESSION, MESSAGE_SIZE};
     use crate::check::verdict::Severity::{Fail, Info, Pass, Unknown, Warn};
     use crate::error::Side;
@@ -102,10 +104,13 @@ mod tests {
     #[test]
     fn a_raw_record_above_equal_limits_is_a_warning_for_its_batch_was_compressed() {
         let mut facts = facts();
-        facts.pairs[0].source.sample = Known::Known(Sample { largest: 2_000_000, ..Sample::default() });
+        facts.pairs[0].source.sample =
+            Known::Known(Sample { largest: 2_000_000, ..Sample::default() });
         let found = judged(&facts, MESSAGE_SIZE);
         assert_eq!(found[0].severity, Warn);
-        assert!(found[0].reason.starts_with("a record of 2.0 MB was seen, the target takes 1.0 MB"));
+        assert!(
+            found[0].reason.starts_with("a record of 2.0 MB was seen, the target takes 1.0 MB")
+        );
     }
 
     #[test]

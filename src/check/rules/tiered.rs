@@ -29,7 +29,9 @@ fn check(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
             "{both}, but the target's brokers have `remote.log.storage.system.enable=false`"
         ))
         .hint(format!("leave it out: `topics.config.exclude = [\"{NAME}\"]`")),
-        (true, false) => Verdict::warn(format!("{both}: the target keeps all of it on its brokers' disks")),
+        (true, false) => {
+            Verdict::warn(format!("{both}: the target keeps all of it on its brokers' disks"))
+        }
         (false, true) => Verdict::info(both),
         _ => Verdict::pass(both),
     }])
@@ -37,7 +39,10 @@ fn check(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
 
 fn planned_without_support(target: &OnTarget<'_>, facts: &Facts) -> bool {
     matches!(target, OnTarget::Planned(..))
-        && facts.target.config("remote.log.storage.system.enable").is_ok_and(|value| value == "false")
+        && facts
+            .target
+            .config("remote.log.storage.system.enable")
+            .is_ok_and(|value| value == "false")
 }
 
 #[cfg(test)]

@@ -18,7 +18,8 @@ fn check_kind(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
     let there = target.config(TYPE)?;
     let source = on_source(pair, TYPE);
     if there == LOG_APPEND {
-        let source = source.map_or_else(|_| String::new(), |kind| format!("source `{TYPE}={kind}`, "));
+        let source =
+            source.map_or_else(|_| String::new(), |kind| format!("source `{TYPE}={kind}`, "));
         return Verdict::fail(format!(
             "{source}target `{TYPE}={there}`: every record gets the time of the copy"
         ))
@@ -72,7 +73,11 @@ fn check_bounds(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
                 before.1,
                 span(before.1)
             )),
-            _ => Verdict::pass(format!("nothing is older than target `{}` ({})", before.0, span(before.1))),
+            _ => Verdict::pass(format!(
+                "nothing is older than target `{}` ({})",
+                before.0,
+                span(before.1)
+            )),
         });
     }
     if after.1 < i64::MAX {
@@ -85,7 +90,11 @@ fn check_bounds(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
                 after.1,
                 span(after.1)
             )),
-            _ => Verdict::pass(format!("nothing is further ahead than target `{}` ({})", after.0, span(after.1))),
+            _ => Verdict::pass(format!(
+                "nothing is further ahead than target `{}` ({})",
+                after.0,
+                span(after.1)
+            )),
         });
     }
     if found.is_empty() {
@@ -145,7 +154,10 @@ mod tests {
         facts.pairs[0].set(Side::Target, "message.timestamp.before.max.ms", "3600000");
         let found = judged(&facts, TIMESTAMP_BOUNDS);
         assert_eq!(found[0].severity, Fail);
-        assert!(found[0].reason.contains("(1 d 00 h old)") && found[0].reason.contains("takes 1 h 00 min"));
+        assert!(
+            found[0].reason.contains("(1 d 00 h old)")
+                && found[0].reason.contains("takes 1 h 00 min")
+        );
         facts.pairs[0].copy[0].from_ms = Known::unknown("no Read right");
         assert_eq!(judged(&facts, TIMESTAMP_BOUNDS)[0].severity, Unknown);
     }
@@ -162,7 +174,9 @@ mod tests {
     #[test]
     fn the_one_bound_of_older_brokers_holds_in_both_directions() {
         let mut facts = facts();
-        let Known::Known(configs) = &mut facts.pairs[0].side(Side::Target).configs else { panic!() };
+        let Known::Known(configs) = &mut facts.pairs[0].side(Side::Target).configs else {
+            panic!()
+        };
         configs.retain(|name, _| !name.starts_with("message.timestamp."));
         facts.pairs[0].set(Side::Target, TYPE, "CreateTime");
         assert_eq!(judged(&facts, TIMESTAMP_BOUNDS)[0].severity, Unknown);

@@ -57,7 +57,8 @@ fn internal(
         return Ok(vec![verdict]);
     };
     let told = |config: &str| {
-        let configs = topic.configs.get().map_err(|why| format!("target `{name}` configs: {why}"))?;
+        let configs =
+            topic.configs.get().map_err(|why| format!("target `{name}` configs: {why}"))?;
         Ok::<_, String>(configs.get(config).and_then(|config| config.value.as_deref()))
     };
     let needed = told("min.insync.replicas")?.and_then(|value| value.parse().ok()).unwrap_or(1);
@@ -65,7 +66,8 @@ fn internal(
     let partitions = partitions.map_err(|why| format!("target `{name}` partitions: {why}"))?;
     let fewest = partitions.iter().map(|one| one.replicas.len()).min().unwrap_or(0);
     let mut found = vec![replicas::judge(needed, fewest, brokers)];
-    let stuck = partitions.iter().filter(|one| one.isr.len() < needed || one.leader.is_none()).count();
+    let stuck =
+        partitions.iter().filter(|one| one.isr.len() < needed || one.leader.is_none()).count();
     if stuck > 0 {
         found.push(
             Verdict::fail(format!("{stuck} of {} partitions take no writes now", partitions.len()))
@@ -91,7 +93,9 @@ fn check_offsets_retention(look: &Look<'_>) -> Verdicts {
     let minutes = look.facts.target.number(NAME)?;
     let reason = format!("target `{NAME}={minutes}` ({})", span(minutes.saturating_mul(60_000)));
     Ok(vec![if minutes < WEEK {
-        Verdict::warn(format!("{reason}: offsets of groups that wait for their cutover expire early"))
+        Verdict::warn(format!(
+            "{reason}: offsets of groups that wait for their cutover expire early"
+        ))
     } else {
         Verdict::pass(reason)
     }])
@@ -101,7 +105,9 @@ fn check_offsets_retention(look: &Look<'_>) -> Verdicts {
 mod tests {
     use crate::check::facts::Known;
     use crate::check::fixture::{broker, facts, judged};
-    use crate::check::names::{OFFSETS_RETENTION, OFFSETS_TOPIC, TRANSACTION_LOG, TRANSACTION_TIMEOUT};
+    use crate::check::names::{
+        OFFSETS_RETENTION, OFFSETS_TOPIC, TRANSACTION_LOG, TRANSACTION_TIMEOUT,
+    };
     use crate::check::verdict::Severity::{Fail, Pass, Unknown, Warn};
 
     #[test]
@@ -131,7 +137,9 @@ mod tests {
         facts.target.brokers.truncate(2);
         let found = &judged(&facts, TRANSACTION_LOG)[0];
         assert_eq!(found.severity, Fail);
-        assert!(found.reason.contains("`transaction.state.log.replication.factor=3`, 2 brokers alive"));
+        assert!(
+            found.reason.contains("`transaction.state.log.replication.factor=3`, 2 brokers alive")
+        );
         facts.target.transaction_log = Known::unknown("no right");
         assert_eq!(judged(&facts, TRANSACTION_LOG)[0].severity, Unknown);
     }
