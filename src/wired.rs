@@ -6,10 +6,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::check::facts::Facts;
+use crate::check::gather::{Options, gather};
 use crate::cli::{InitArgs, RunArgs};
 use crate::cluster::{Admin, At, Connection, check_property};
 use crate::error::{Error, Result, Side};
 use crate::ledger::{ControlState, Fence, LaneState, LedgerReader};
+use crate::pipe::clusters::Clusters;
 use crate::pipe::shared::Shared;
 use crate::pipe::{self, RunOptions, ending};
 use crate::plan::{Env, Plan, TopicPartition, template};
@@ -26,6 +29,12 @@ pub fn load(path: &Path, screen: &Screen) -> Result<Plan> {
     let redactor = plan.redactor().clone();
     screen.set_redactor(move |text| redactor.redact(text).into_owned());
     Ok(plan)
+}
+
+/// What `check` looks at, from both clusters. `rate`: bytes per second that the copy will make.
+pub fn facts(plan: &Plan, rate: Option<u64>) -> Result<Facts> {
+    let clusters = Clusters::connect(plan)?;
+    gather(plan, &clusters, Options { rate, ..Options::default() })
 }
 
 /// A copy that is to be proved by this process.

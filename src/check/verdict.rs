@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::plan::Assume;
+
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
@@ -54,7 +56,7 @@ pub struct Verdict {
     pub about: Option<String>,
     /// No `[[check.allow]]` can help: it would fail all the same, or do harm.
     pub firm: bool,
-    /// The reason of the `[[assume]]` that it rests on, and its value.
+    /// The reason of the `[[assume]]` that it rests on.
     pub assumed: Option<String>,
 }
 
@@ -102,6 +104,12 @@ impl Verdict {
     #[must_use]
     pub fn about(self, about: impl Into<String>) -> Self {
         Self { about: Some(about.into()), ..self }
+    }
+
+    /// Says on which answer by hand it rests.
+    #[must_use]
+    pub fn resting_on(self, assume: Option<&Assume>) -> Self {
+        Self { assumed: assume.map(|one| one.reason.clone()), ..self }
     }
 
     /// Nobody can allow it.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::sync::{Arc, PoisonError};
 
 use crate::check::facts::{ConfigFacts, SetBy};
-use crate::check::{TopicShape, compacted, compare};
+use crate::check::{TopicShape, compacted, compare, planned_configs};
 use crate::cluster::{At, First, NewTopic, TopicConfig, TopicInfo};
 use crate::error::{Error, Result};
 use crate::ledger::{Entry, decode};
@@ -89,7 +89,7 @@ pub fn topic_pairs(
         match targets.get(&*one.target) {
             Some(info) => {
                 let configs = target_configs.get(&*one.target).map_or(&[][..], Vec::as_slice);
-                failures.extend(compare(&source, &shape(info, configs)));
+                failures.extend(compare(plan, &source, &shape(info, configs)));
                 let kind = configs.iter().find(|c| c.name == "message.timestamp.type");
                 warnings
                     .extend(lost_timestamps(&one.target, kind.and_then(|c| c.value.as_deref())));
@@ -178,17 +178,14 @@ fn made_like(
     plan: &Plan,
     name: &str,
     source: &TopicShape,
-    mut explicit: BTreeMap<String, String>,
+    explicit: BTreeMap<String, String>,
 ) -> NewTopic {
-    // A source cluster whose own default is not Kafka's: the topic must keep its meaning.
-    if source.cleanup_policy != "delete" {
-        explicit.entry("cleanup.policy".into()).or_insert_with(|| source.cleanup_policy.clone());
-    }
+    let configs = planned_configs(plan, &source.name, explicit, &source.cleanup_policy);
     NewTopic {
         name: name.to_owned(),
         partitions: i32::try_from(source.partitions).unwrap_or(i32::MAX),
         replication_factor: plan.replication_factor_for(&source.name).map(i32::from),
-        configs: plan.config_for(&source.name, &explicit).into_iter().collect(),
+        configs: configs.into_iter().collect(),
     }
 }
 
@@ -201,21 +198,28 @@ fn ledgers_among<'a>(
     let first: Vec<_> = topics.map(|topic| TopicPartition::new(topic.clone(), 0)).collect();
     let mut starts = Vec::new();
     for (at, answer) in clusters.source_admin.offsets(&first, At::LogStart)? {
-        // A ledger's log begins at 0; a topic whose log does not is none.
-        let offset = answer?.offset;
-        if offset == 0 {
-            starts.push((at, offset));
+        match answer {
+            // A ledger's log begins at 0; a topic whose log does not is none.
+            Ok(found) if found.offset == 0 => starts.push((at, found.offset)),
+            Ok(_) => {}
+            // What we may not read is not copied either; the check says which right is missing.
+            Err(error) if error.is_denied() => {}
+            Err(error) => return Err(error.into()),
         }
     }
     let mut ledgers = BTreeSet::new();
     let mut log = clusters.source_log.lock().unwrap_or_else(PoisonError::into_inner);
-    log.first_at(&starts, &mut |index, first| {
+    let read = log.first_at(&starts, &mut |index, first| {
         if let First::Record(record) = first
             && matches!(decode(record.value.unwrap_or_default()), Ok(Entry::Header(_)))
         {
             ledgers.insert(starts[index].0.topic.clone());
         }
-    })?;
+    });
+    match read {
+        Err(error) if !error.is_denied() => return Err(error.into()),
+        _ => {}
+    }
     Ok(ledgers)
 }
 

@@ -21,7 +21,6 @@ mod side;
 mod topics;
 mod versions;
 
-use std::collections::BTreeMap;
 use std::thread;
 
 use crate::check::facts::{Facts, Known, Rate, RefusalFacts};
@@ -33,6 +32,7 @@ use crate::pipe::shared::now_ms;
 use crate::plan::Plan;
 
 pub use ledger::Positions;
+use records::Samples;
 
 /// How much is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -82,9 +82,9 @@ pub(crate) fn gather_knowing(
     })?;
     let sampled = match depth {
         Depth::Full => records::sample(clusters, &selection, &source),
-        _ => BTreeMap::new(),
+        _ => Samples::default(),
     };
-    source.take_samples(sampled);
+    source.take_samples(sampled.topics);
     let creates = match depth {
         Depth::Again => creates::Creates::not_asked(),
         _ => creates::ask(plan, clusters, &selection, &source, &target, positions),
@@ -123,7 +123,7 @@ pub(crate) fn gather_knowing(
         groups: group_facts,
         schemas,
         now_ms: now_ms(),
-        rate: rate(options.rate),
+        rate: rate(options.rate, sampled.rate),
     })
 }
 
@@ -140,11 +140,13 @@ fn refusals(plan: &Plan, clusters: &Clusters) -> Known<Option<RefusalFacts>> {
     }
 }
 
-/// The sample is too small to tell how fast a copy is: the time goes into waiting for answers.
-fn rate(given: Option<u64>) -> Known<Rate> {
-    match given {
-        #[expect(clippy::cast_precision_loss, reason = "a rate is a rough number")]
-        Some(rate) => Known::Known(Rate { bytes_per_second: rate as f64, measured: false }),
-        None => Known::unknown("nobody said how fast the copy will be"),
+#[expect(clippy::cast_precision_loss, reason = "a rate is a rough number")]
+fn rate(given: Option<u64>, measured: Option<f64>) -> Known<Rate> {
+    match (given, measured) {
+        (Some(rate), _) => Known::Known(Rate { bytes_per_second: rate as f64, measured: false }),
+        (None, Some(rate)) => Known::Known(Rate { bytes_per_second: rate, measured: true }),
+        (None, None) => {
+            Known::unknown("too little was read to tell how fast the copy will be: give a `--rate`")
+        }
     }
 }

@@ -31,12 +31,20 @@ enum End {
     Newest,
 }
 
+/// Less than that says nothing about how fast reading is: the time goes into waiting for answers.
+const TELLING: u64 = 4 << 20;
+
 /// Samples of the plan's topics on the source.
-pub fn sample(
-    clusters: &Clusters,
-    selection: &Selection,
-    source: &Site,
-) -> BTreeMap<Arc<str>, Known<Sample>> {
+#[derive(Default)]
+pub struct Samples {
+    /// By topic.
+    pub topics: BTreeMap<Arc<str>, Known<Sample>>,
+    /// Bytes per second while they were read, if that tells anything.
+    pub rate: Option<f64>,
+}
+
+/// Reads some records of each of the plan's topics.
+pub fn sample(clusters: &Clusters, selection: &Selection, source: &Site) -> Samples {
     let mut topics = BTreeMap::new();
     let mut samples = BTreeMap::new();
     for pair in &selection.topics {
@@ -63,9 +71,10 @@ pub fn sample(
         Err(error) => {
             let why = |topic: &Arc<str>| (topic.clone(), Known::unknown(&error.what));
             samples.extend(topics.keys().map(why));
-            return samples;
+            return Samples { topics: samples, rate: None };
         }
     };
+    let begun = Instant::now();
     for end in [End::Oldest, End::Newest] {
         let ranges: Vec<(LogRange, usize)> =
             topics.iter().flat_map(|(topic, partitions)| ranges(topic, partitions, end)).collect();
@@ -77,6 +86,10 @@ pub fn sample(
             }
         }
     }
+    let seconds = begun.elapsed().as_secs_f64();
+    let bytes: u64 = reading.samplers.values().map(|(_, bytes)| bytes).sum();
+    #[expect(clippy::cast_precision_loss, reason = "a rate is a rough number")]
+    let rate = (bytes >= TELLING && seconds > 0.0).then(|| bytes as f64 / seconds);
     for (topic, (sampler, _)) in reading.samplers {
         let sample = match reading.failed.remove(&topic) {
             Some(why) => Known::Unknown(why),
@@ -84,7 +97,7 @@ pub fn sample(
         };
         samples.insert(topic, sample);
     }
-    samples
+    Samples { topics: samples, rate }
 }
 
 /// The partitions of a topic that we may read.

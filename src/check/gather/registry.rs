@@ -8,7 +8,7 @@ use ureq::Agent;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
 use crate::check::facts::{Known, Sample, Schema, SchemaFacts};
-use crate::check::rules::framed;
+use crate::check::framed;
 use crate::plan::{Plan, Registry};
 
 /// How long one answer may take.
