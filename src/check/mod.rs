@@ -12,10 +12,10 @@ mod effective;
 pub mod facts;
 #[cfg(test)]
 pub mod fixture;
+pub mod gather;
 mod murmur2;
 mod planned;
 pub mod resources;
-pub mod rights;
 mod rules;
 pub mod sample;
 pub mod verb;
@@ -190,12 +190,10 @@ mod tests {
         let passed = judge(&fixture::plan(""), &facts);
         let passed: Vec<_> = passed.iter().filter(|one| one.severity == Severity::Pass).collect();
         let names: Vec<_> = passed.iter().map(|one| one.check).collect();
-        // These look at names alone, and at rights of which there are none.
+        // These look at names alone.
         assert_eq!(
             names,
             [
-                names::RIGHTS,
-                names::RIGHTS,
                 names::SELECTION,
                 names::NAME_COLLISION,
                 names::RESERVED_NAME

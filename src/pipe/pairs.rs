@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::sync::{Arc, PoisonError};
 
+use crate::check::facts::{ConfigFacts, SetBy};
 use crate::check::{TopicShape, compacted, compare, planned_configs};
 use crate::cluster::{At, First, NewTopic, TopicConfig, TopicInfo};
 use crate::error::{Error, Result};
@@ -12,7 +13,7 @@ use crate::pipe::clusters::Clusters;
 use crate::pipe::deletions::DEFAULT_RETENTION_MS;
 use crate::pipe::gather::Pair;
 use crate::pipe::refuse::Refusal;
-use crate::plan::{Plan, TopicPartition};
+use crate::plan::{Plan, Selection, TopicPartition};
 
 /// What a look at the topics of both sides found.
 pub struct Pairs {
@@ -24,13 +25,21 @@ pub struct Pairs {
     pub warnings: Vec<String>,
 }
 
-/// Selection, naming, and the checks of topic pairs. A topic that the ledger knows and that the plan
-/// would select must be on the source: a pattern does not miss what is gone.
-pub fn topic_pairs(
+/// The topics that the plan moves.
+pub struct Selected {
+    /// With their names on the target.
+    pub selection: Selection,
+    /// All topics of the source, by name.
+    pub sources: BTreeMap<String, TopicInfo>,
+}
+
+/// Selection and naming. A topic that the ledger knows and that the plan would select must be on the
+/// source: a pattern does not miss what is gone. Ledgers of other plans are left out.
+pub fn selected(
     plan: &Plan,
     clusters: &Clusters,
     in_ledger: &BTreeSet<Arc<str>>,
-) -> Result<Pairs> {
+) -> Result<Selected> {
     let sources: BTreeMap<String, TopicInfo> =
         clusters.source_admin.topics()?.into_iter().map(|t| (t.name.clone(), t)).collect();
     let names = sources.keys().map(String::as_str);
@@ -50,6 +59,16 @@ pub fn topic_pairs(
         let names = ledgers.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         selection.warnings.push(format!("left out: {names}, the ledger of another plan"));
     }
+    Ok(Selected { selection, sources })
+}
+
+/// Selection, naming, and the checks of topic pairs.
+pub fn topic_pairs(
+    plan: &Plan,
+    clusters: &Clusters,
+    in_ledger: &BTreeSet<Arc<str>>,
+) -> Result<Pairs> {
+    let Selected { selection, sources } = selected(plan, clusters, in_ledger)?;
     let targets: BTreeMap<String, TopicInfo> =
         clusters.target_admin.topics()?.into_iter().map(|t| (t.name.clone(), t)).collect();
     let selected = &selection.topics;
@@ -129,8 +148,37 @@ fn new_topic(plan: &Plan, name: &str, source: &TopicShape, configs: &[TopicConfi
     let explicit = configs
         .iter()
         .filter(|config| config.explicit)
-        .filter_map(|config| Some((config.name.clone(), config.value.clone()?)))
-        .collect();
+        .filter_map(|config| Some((config.name.clone(), config.value.clone()?)));
+    made_like(plan, name, source, explicit.collect())
+}
+
+/// The target topic that is made for a source topic as the check sees it.
+pub fn new_topic_from(
+    plan: &Plan,
+    source: &str,
+    target: &str,
+    partitions: usize,
+    configs: &BTreeMap<String, ConfigFacts>,
+) -> NewTopic {
+    let value = |name: &str| configs.get(name).and_then(|config| config.value.clone());
+    let shape = TopicShape {
+        name: source.to_owned(),
+        partitions,
+        cleanup_policy: value("cleanup.policy").unwrap_or_else(|| "delete".into()),
+    };
+    let explicit = configs
+        .iter()
+        .filter(|(_, config)| config.set_by == SetBy::Topic)
+        .filter_map(|(name, config)| Some((name.clone(), config.value.clone()?)));
+    made_like(plan, target, &shape, explicit.collect())
+}
+
+fn made_like(
+    plan: &Plan,
+    name: &str,
+    source: &TopicShape,
+    explicit: BTreeMap<String, String>,
+) -> NewTopic {
     let configs = planned_configs(plan, &source.name, explicit, &source.cleanup_policy);
     NewTopic {
         name: name.to_owned(),

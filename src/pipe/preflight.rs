@@ -138,7 +138,8 @@ fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-fn new_ledger(plan: &Plan, lanes: u32) -> Result<NewTopic> {
+/// The ledger as it is made.
+pub fn new_ledger(plan: &Plan, lanes: u32) -> Result<NewTopic> {
     let name = plan.ledger_topic().to_owned();
     if !plan.ledger.create {
         return Err(Error::check("ledger-topic", format!("target has no ledger topic `{name}`"))

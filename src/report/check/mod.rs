@@ -68,8 +68,8 @@ fn finding_json(finding: &Finding) -> Value {
     json!({
         "check": finding.check,
         "severity": finding.severity.word(),
-        "topic": finding.topic,
-        "target": finding.target,
+        "topic": finding.topic.as_deref(),
+        "target": finding.target.as_deref(),
         "about": finding.about,
         "reason": finding.reason,
         "hint": finding.hint,

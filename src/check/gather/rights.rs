@@ -1,0 +1,321 @@
+//! What we need on each cluster, and whether we have it.
+//!
+//! Brokers tell what we may do with topics, groups and the cluster (KIP-430), super users and
+//! `allow.everyone.if.no.acl.found` included. For transactional ids, and for topics that are not there yet,
+//! nothing tells: there the ACLs are read, if we may read them, and judged as the brokers do.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Depth;
+use super::acls::number;
+use super::creates::Creates;
+use super::side::Site;
+use crate::check::facts::{
+    Acl, Acls, Known, LedgerFacts, Operation, Resource, ResourceKind, Right, RightFacts,
+};
+use crate::error::Side;
+use crate::pipe::clusters::Clusters;
+use crate::plan::{Plan, Selection};
+
+/// What the plan moves, as far as rights go.
+pub struct Ours<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
+    /// Its topics.
+    pub selection: &'a Selection,
+    /// What would be made.
+    pub creates: &'a Creates,
+    /// The ledger.
+    pub ledger: &'a LedgerFacts,
+}
+
+impl Ours<'_> {
+    /// Our rights on one side.
+    pub fn look(
+        &self,
+        side: Side,
+        clusters: &Clusters,
+        site: &Site,
+        depth: Depth,
+    ) -> Vec<RightFacts> {
+        if depth == Depth::Again {
+            return Vec::new();
+        }
+        let needed = self.needed(side);
+        let groups = groups(clusters, side, &needed);
+        let told = Told {
+            acls: &site.facts.acls,
+            principal: &site.facts.principal,
+            cluster: site.authorized.as_ref(),
+            everyone: &groups.everyone,
+        };
+        let granted = |right: &Right| match right.resource.kind {
+            ResourceKind::Topic => self.topic(right, site, &told),
+            ResourceKind::Group => match groups.of(&right.resource.name) {
+                Some(may) => told.listed(right, may),
+                None => told.by_acls(right),
+            },
+            ResourceKind::Cluster => match told.cluster {
+                Some(may) => told.listed(right, may),
+                None => told.by_acls(right),
+            },
+            ResourceKind::TransactionalId => told.by_acls(right),
+        };
+        needed.into_iter().map(|right| RightFacts { granted: granted(&right), right }).collect()
+    }
+
+    fn topic(&self, right: &Right, site: &Site, told: &Told<'_>) -> Known<bool> {
+        let name = right.resource.name.as_str();
+        let looked = site.topics.get(name);
+        if right.operation == Operation::Create {
+            let by_cluster = told.cluster.is_some_and(|may| may.contains(&5));
+            return match self.creates.may(name) {
+                Some(may) => Known::Known(may),
+                None if by_cluster => Known::Known(true),
+                None => told.by_acls(right),
+            };
+        }
+        match looked {
+            // Whoever may read, write or look at the configs may see it as well.
+            Some(looked) if looked.denied => Known::Known(false),
+            Some(looked) => match &looked.authorized {
+                Some(may) => told.listed(right, may),
+                None => told.by_acls(right),
+            },
+            None => told.by_acls(right),
+        }
+    }
+
+    /// What the pipe does on a side, and what each of it needs (design, sections 2 and 4).
+    fn needed(&self, side: Side) -> Vec<Right> {
+        let mut needed = BTreeSet::new();
+        let mut need = |kind, name: &str, prefixed, operations: &[Operation]| {
+            for &operation in operations {
+                let resource = Resource { kind, name: name.to_owned(), prefixed };
+                needed.insert(Right { resource, operation });
+            }
+        };
+        let (topic, group) = (ResourceKind::Topic, ResourceKind::Group);
+        use Operation::{Create, Describe, DescribeConfigs, Read, Write};
+        match side {
+            Side::Source => {
+                for pair in &self.selection.topics {
+                    need(topic, &pair.source, false, &[Describe, DescribeConfigs, Read]);
+                }
+            }
+            Side::Target => {
+                for pair in &self.selection.topics {
+                    let all = [Describe, DescribeConfigs, Read, Write];
+                    need(topic, &pair.target, false, &all);
+                    if self.creates.of(&pair.target).is_some() {
+                        need(topic, &pair.target, false, &[Create]);
+                    }
+                }
+                let ledger = self.plan.ledger_topic();
+                need(topic, ledger, false, &[Describe, DescribeConfigs, Read, Write]);
+                if self.ledger.create.is_some() {
+                    need(topic, ledger, false, &[Create]);
+                }
+                need(group, &self.plan.group(), false, &[Describe, Read]);
+                let ids = format!("{}-", self.plan.group());
+                need(ResourceKind::TransactionalId, &ids, true, &[Describe, Write]);
+            }
+        }
+        needed.into_iter().collect()
+    }
+}
+
+/// What the cluster tells about rights.
+struct Told<'a> {
+    acls: &'a Known<Acls>,
+    principal: &'a Known<String>,
+    /// What we may do with the cluster.
+    cluster: Option<&'a BTreeSet<i32>>,
+    /// Whether we may do what no ACL speaks of.
+    everyone: &'a Known<bool>,
+}
+
+impl Told<'_> {
+    /// A broker lists what we may do. One without an authorizer lists all.
+    fn listed(&self, right: &Right, may: &BTreeSet<i32>) -> Known<bool> {
+        match number(right.operation) {
+            Some(number) => Known::Known(may.contains(&number)),
+            None => Known::unknown("the brokers do not tell"),
+        }
+    }
+
+    fn by_acls(&self, right: &Right) -> Known<bool> {
+        let acls = match self.acls.get() {
+            Ok(Acls::NoAuthorizer) => return Known::Known(true),
+            Ok(Acls::List(acls)) => acls,
+            Err(why) => {
+                return Known::unknown(format!(
+                    "nothing tells it but the ACLs, and they could not be read: {why}"
+                ));
+            }
+        };
+        let principal = match self.principal.get() {
+            Ok(principal) => principal,
+            Err(why) => return Known::unknown(format!("the ACLs name somebody: {why}")),
+        };
+        match judge(acls, principal, right) {
+            Judged::Allowed => Known::Known(true),
+            Judged::Denied => Known::Known(false),
+            // A super user, which no ACL names.
+            _ if self.cluster.is_some_and(is_everything) => Known::Known(true),
+            Judged::ForOthers => Known::Known(false),
+            Judged::Nobody => self.everyone.clone(),
+        }
+    }
+}
+
+/// Alter, ClusterAction and AlterConfigs: who may do that with the cluster is a super user, or nearly.
+fn is_everything(may: &BTreeSet<i32>) -> bool {
+    [5, 7, 8, 9, 11].iter().all(|operation| may.contains(operation))
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Judged {
+    Allowed,
+    Denied,
+    /// ACLs speak of the resource, and allow it to others.
+    ForOthers,
+    /// No ACL speaks of the resource: super users and `allow.everyone.if.no.acl.found` decide.
+    Nobody,
+}
+
+/// As `StandardAuthorizer` does: one that denies wins, an operation implies what it needs.
+fn judge(acls: &[Acl], principal: &str, right: &Right) -> Judged {
+    let about = |acl: &&Acl| covers(&acl.resource, &right.resource);
+    let ours = |acl: &&Acl| (acl.principal == principal || acl.principal == "User:*") && about(acl);
+    let does = |acl: &Acl| acl.operation == Operation::All || acl.operation == right.operation;
+    let implies = |acl: &Acl| match right.operation {
+        Operation::Describe => matches!(
+            acl.operation,
+            Operation::Read | Operation::Write | Operation::Delete | Operation::Alter
+        ),
+        Operation::DescribeConfigs => acl.operation == Operation::AlterConfigs,
+        _ => false,
+    };
+    // An address that we cannot know may be ours: a denial of it is taken for one, a permission not.
+    if acls.iter().filter(ours).any(|acl| !acl.allow && does(acl)) {
+        Judged::Denied
+    } else if acls
+        .iter()
+        .filter(ours)
+        .any(|acl| acl.allow && acl.host == "*" && (does(acl) || implies(acl)))
+    {
+        Judged::Allowed
+    } else if acls.iter().any(|acl| about(&acl)) {
+        Judged::ForOthers
+    } else {
+        Judged::Nobody
+    }
+}
+
+/// Whether all that a right is about lies in what an ACL is about.
+fn covers(acl: &Resource, right: &Resource) -> bool {
+    acl.kind == right.kind
+        && match (acl.prefixed, right.prefixed) {
+            (true, _) => right.name.starts_with(&acl.name),
+            (false, false) => acl.name == "*" || acl.name == right.name,
+            (false, true) => acl.name == "*",
+        }
+}
+
+/// What the coordinators say about groups.
+struct Groups {
+    may: BTreeMap<String, BTreeSet<i32>>,
+    everyone: Known<bool>,
+}
+
+impl Groups {
+    fn of(&self, name: &str) -> Option<&BTreeSet<i32>> {
+        self.may.get(name)
+    }
+}
+
+/// A group that nobody has: what we may do with it, we may do where no ACL speaks.
+const NOBODYS: &str = "onceover.no-such-group.c0ffee";
+
+fn groups(clusters: &Clusters, side: Side, needed: &[Right]) -> Groups {
+    let mut may = BTreeMap::new();
+    let wanted = needed.iter().filter(|right| right.resource.kind == ResourceKind::Group);
+    let mut names: BTreeSet<&str> = wanted.map(|right| right.resource.name.as_str()).collect();
+    let unknown = |why: String| Groups { may: BTreeMap::new(), everyone: Known::Unknown(why) };
+    if names.is_empty() {
+        return unknown("not asked for".into());
+    }
+    names.insert(NOBODYS);
+    let names: Vec<&str> = names.into_iter().collect();
+    let described = match clusters.admin(side).describe_groups(&names) {
+        Ok(described) => described,
+        Err(error) => return unknown(error.what),
+    };
+    for (name, group) in described {
+        match group {
+            Ok(group) => {
+                if let Some(authorized) = group.authorized {
+                    may.insert(name, authorized);
+                }
+            }
+            // Whoever may read it may see it as well.
+            Err(error) if error.is_denied() => {
+                may.insert(name, BTreeSet::new());
+            }
+            Err(_) => {}
+        }
+    }
+    let everyone = match may.remove(NOBODYS) {
+        Some(may) => Known::Known(!may.is_empty()),
+        None => Known::unknown("no ACL speaks of it, and super users are not told"),
+    };
+    Groups { may, everyone }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn acl(prefixed: bool, name: &str, operation: Operation, allow: bool) -> Acl {
+        let resource =
+            Resource { kind: ResourceKind::TransactionalId, name: name.into(), prefixed };
+        let (principal, host) = ("User:me".into(), "*".into());
+        Acl { resource, principal, host, operation, allow }
+    }
+
+    fn right(name: &str, prefixed: bool, operation: Operation) -> Right {
+        let resource =
+            Resource { kind: ResourceKind::TransactionalId, name: name.into(), prefixed };
+        Right { resource, operation }
+    }
+
+    fn say(acls: &[Acl], operation: Operation) -> Judged {
+        judge(acls, "User:me", &right("onceover-p-", true, operation))
+    }
+
+    #[test]
+    fn a_prefix_covers_what_lies_in_it_and_a_name_covers_no_prefix() {
+        use Operation::Write;
+        assert_eq!(say(&[acl(true, "onceover-", Write, true)], Write), Judged::Allowed);
+        assert_eq!(say(&[acl(false, "*", Write, true)], Write), Judged::Allowed);
+        assert_eq!(say(&[acl(true, "onceover-p-1", Write, true)], Write), Judged::Nobody);
+        assert_eq!(say(&[acl(false, "onceover-p-", Write, true)], Write), Judged::Nobody);
+    }
+
+    #[test]
+    fn a_denial_wins_and_writing_implies_describing() {
+        use Operation::{All, Describe, Write};
+        let both = [acl(true, "onceover-", Write, true), acl(false, "*", All, false)];
+        assert_eq!(say(&both, Write), Judged::Denied);
+        assert_eq!(say(&both[..1], Describe), Judged::Allowed);
+    }
+
+    #[test]
+    fn what_others_may_is_not_ours() {
+        let mut of_others = acl(true, "onceover-", Operation::Write, true);
+        of_others.principal = "User:you".into();
+        assert_eq!(say(&[of_others], Operation::Write), Judged::ForOthers);
+        assert_eq!(say(&[], Operation::Write), Judged::Nobody);
+    }
+}
