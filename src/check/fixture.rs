@@ -77,9 +77,15 @@ fn cluster(side: Side) -> ClusterFacts {
         clock_ahead_ms: Known::Known(0),
         disks: Known::Known(vec![DiskFacts { broker: 1, usable: 1 << 40 }]),
         principal: Known::Known("User:onceover".into()),
-        rights: Vec::new(),
+        rights: vec![read_orders()],
         acls: Known::Known(Acls::NoAuthorizer),
     }
+}
+
+fn read_orders() -> RightFacts {
+    let resource = Resource { kind: ResourceKind::Topic, name: "orders".into(), prefixed: false };
+    let right = Right { resource, operation: Operation::Read };
+    RightFacts { right, granted: Known::Known(true) }
 }
 
 /// A topic with its records, the oldest a day old.
@@ -222,6 +228,7 @@ pub fn forget(facts: &mut Facts) {
         cluster.disks = nothing();
         cluster.principal = nothing();
         cluster.acls = nothing();
+        cluster.rights.iter_mut().for_each(|right| right.granted = nothing());
         for broker in &mut cluster.brokers {
             broker.configs = nothing();
         }

@@ -16,7 +16,6 @@ pub mod gather;
 mod murmur2;
 mod planned;
 pub mod resources;
-pub mod rights;
 mod rules;
 pub mod sample;
 pub mod verb;
@@ -191,16 +190,7 @@ mod tests {
         let passed = judge(&fixture::plan(""), &facts);
         let passed: Vec<_> = passed.iter().filter(|one| one.severity == Severity::Pass).collect();
         let names: Vec<_> = passed.iter().map(|one| one.check).collect();
-        // These look at names alone, and at rights of which there are none.
-        assert_eq!(
-            names,
-            [
-                names::RIGHTS,
-                names::RIGHTS,
-                names::SELECTION,
-                names::NAME_COLLISION,
-                names::RESERVED_NAME
-            ]
-        );
+        // These look at names alone.
+        assert_eq!(names, [names::SELECTION, names::NAME_COLLISION, names::RESERVED_NAME]);
     }
 }

@@ -275,6 +275,19 @@ fn label(text: &str) -> String {
     label
 }
 
+impl std::fmt::Display for Resource {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let kind = match self.kind {
+            ResourceKind::Topic => "topic",
+            ResourceKind::Group => "group",
+            ResourceKind::Cluster => return f.write_str("the cluster"),
+            ResourceKind::TransactionalId => "transactional id",
+        };
+        let rest = if self.prefixed { "…" } else { "" };
+        write!(f, "{kind} `{}{rest}`", self.name)
+    }
+}
+
 /// The word that ACLs have for an operation.
 impl std::fmt::Display for Operation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

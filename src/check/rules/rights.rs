@@ -13,7 +13,10 @@ fn check(look: &Look<'_>) -> Verdicts {
     for cluster in [&look.facts.source, &look.facts.target] {
         let missing: Vec<_> =
             cluster.rights.iter().filter_map(|right| judge(cluster, right)).collect();
-        if missing.is_empty() {
+        if cluster.rights.is_empty() {
+            let reason = format!("{}: nobody has looked at rights", cluster.side);
+            found.push(Verdict::unknown(reason).about(cluster.side.to_string()));
+        } else if missing.is_empty() {
             let rights = cluster.rights.len();
             found.push(
                 Verdict::pass(format!(
@@ -43,32 +46,25 @@ fn judge(cluster: &ClusterFacts, facts: &RightFacts) -> Option<Verdict> {
 
 #[cfg(test)]
 mod tests {
-    use crate::check::facts::{Known, Operation, RightFacts};
-    use crate::check::fixture::{facts, judged, plan};
+    use crate::check::facts::{Known, Operation, Resource, ResourceKind, Right, RightFacts};
+    use crate::check::fixture::{facts, judged};
     use crate::check::names::RIGHTS;
-    use crate::check::rights::{Need, needed};
     use crate::check::verdict::Severity::{Fail, Pass, Unknown};
-    use crate::error::Side;
+
+    fn right(operation: Operation, granted: Known<bool>) -> RightFacts {
+        let resource =
+            Resource { kind: ResourceKind::Topic, name: "orders".into(), prefixed: false };
+        RightFacts { right: Right { resource, operation }, granted }
+    }
 
     #[test]
     fn a_missing_right_fails_with_the_command_that_grants_it() {
         let mut facts = facts();
-        let plan = plan("");
-        let topic = Need { topic: "orders".into(), create: false };
-        for (cluster, side) in
-            [(&mut facts.source, Side::Source), (&mut facts.target, Side::Target)]
-        {
-            cluster.rights = needed(&plan, side, std::slice::from_ref(&topic), true)
-                .into_iter()
-                .map(|right| RightFacts { right, granted: Known::Known(true) })
-                .collect();
-        }
+        facts.source.rights = vec![right(Operation::Read, Known::Known(true))];
+        facts.target.rights = vec![right(Operation::Write, Known::Known(true))];
         let found = judged(&facts, RIGHTS);
         assert_eq!(found.iter().map(|one| one.severity).collect::<Vec<_>>(), [Pass, Pass]);
-        let write = |right: &&mut RightFacts| {
-            right.right.operation == Operation::Write && right.right.resource.name == "orders"
-        };
-        facts.target.rights.iter_mut().find(write).unwrap().granted = Known::Known(false);
+        facts.target.rights.push(right(Operation::Write, Known::Known(false)));
         let found = judged(&facts, RIGHTS);
         assert_eq!((found[0].severity, found[0].firm), (Fail, true));
         assert_eq!(found[0].reason, "target: Write on topic `orders` is missing");
@@ -81,5 +77,12 @@ mod tests {
         );
         facts.source.rights[0].granted = Known::unknown("the cluster does not tell");
         assert_eq!(judged(&facts, RIGHTS)[1].severity, Unknown);
+    }
+
+    #[test]
+    fn rights_that_nobody_has_looked_at_are_not_passed() {
+        let mut facts = facts();
+        facts.source.rights.clear();
+        assert_eq!(judged(&facts, RIGHTS)[0].severity, Unknown);
     }
 }
