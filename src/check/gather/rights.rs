@@ -11,7 +11,6 @@ use super::acls::number;
 use super::creates::Creates;
 use super::side::Site;
 use crate::check::facts::{Acl, Acls, Known, Operation, Resource, ResourceKind, Right, RightFacts};
-use crate::check::rights::{Need, needed};
 use crate::error::Side;
 use crate::pipe::clusters::Clusters;
 use crate::plan::{Plan, Selection};
@@ -86,15 +85,41 @@ impl Ours<'_> {
         }
     }
 
+    /// The least that `run` needs on a side, as tried on the StandardAuthorizer of Apache Kafka (README,
+    /// "The least rights"); Read and Write imply Describe.
     fn needed(&self, side: Side) -> Vec<Right> {
-        let topics = self.selection.topics.iter().map(|pair| match side {
-            Side::Source => Need { topic: pair.source.to_string(), create: false },
-            Side::Target => Need {
-                topic: pair.target.to_string(),
-                create: self.creates.of(&pair.target).is_some(),
-            },
-        });
-        needed(self.plan, side, &topics.collect::<Vec<_>>(), self.ledger_there)
+        use Operation::{Create, DescribeConfigs, Read, Write};
+        let mut rights = Vec::new();
+        let mut need = |kind, name: &str, prefixed, operations: &[Operation]| {
+            let resource = Resource { kind, name: name.to_owned(), prefixed };
+            let right = |&operation| Right { resource: resource.clone(), operation };
+            rights.extend(operations.iter().map(right));
+        };
+        for pair in &self.selection.topics {
+            match side {
+                Side::Source => {
+                    need(ResourceKind::Topic, &pair.source, false, &[Read, DescribeConfigs]);
+                }
+                Side::Target => {
+                    need(ResourceKind::Topic, &pair.target, false, &[Read, Write, DescribeConfigs]);
+                    if self.creates.of(&pair.target).is_some() {
+                        need(ResourceKind::Topic, &pair.target, false, &[Create]);
+                    }
+                }
+            }
+        }
+        if side == Side::Target {
+            let ledger = self.plan.ledger_topic();
+            need(ResourceKind::Topic, ledger, false, &[Read, Write, DescribeConfigs]);
+            if !self.ledger_there {
+                need(ResourceKind::Topic, ledger, false, &[Create]);
+            }
+            need(ResourceKind::Group, &self.plan.group(), false, &[Read]);
+            // One for each lane, and their number may not be known yet.
+            let ids = format!("{}-", self.plan.group());
+            need(ResourceKind::TransactionalId, &ids, true, &[Write]);
+        }
+        rights
     }
 }
 
