@@ -10,8 +10,9 @@ use crate::ledger::Override;
 use crate::pipe::clusters::Clusters;
 use crate::pipe::pairs::together;
 use crate::pipe::preflight::Preflight;
+use crate::pipe::scope::Scope;
 use crate::pipe::shared::now_ms;
-use crate::plan::Plan;
+use crate::plan::{Plan, Selection, TopicPair};
 
 /// What the checks of a run found, none of which stops it.
 #[derive(Debug, Default)]
@@ -31,9 +32,23 @@ pub fn check(plan: &Plan, clusters: &Clusters, looked: &Preflight) -> Result<Che
     let begun = lanes.iter().any(|lane| !lane.partitions.is_empty());
     let creates = looked.to_create.iter().any(|topic| topic.name == plan.ledger_topic());
     let positions = Positions::of(lanes, !creates);
-    let depth = if begun { Depth::Again } else { Depth::Begin };
-    let facts = gather_knowing(plan, clusters, Options { depth, rate: None }, &positions)?;
+    // What came new is checked like what a run begins with.
+    let depth = if begun && looked.to_create.is_empty() { Depth::Again } else { Depth::Begin };
+    let options = Options { depth, rate: None };
+    let selection = selection(&looked.scope);
+    let facts = gather_knowing(plan, clusters, options, &positions, selection)?;
     decide(&judge(plan, &facts))
+}
+
+/// The topics of a run; what selecting them found worth saying was said.
+fn selection(scope: &Scope) -> Selection {
+    let topics = scope.pairs.iter().map(|pair| TopicPair {
+        source: pair.source.topic.clone(),
+        target: pair.target.topic.clone(),
+    });
+    let mut topics: Vec<TopicPair> = topics.collect();
+    topics.dedup();
+    Selection { topics, warnings: Vec::new() }
 }
 
 /// What a run makes of the findings. Pure.

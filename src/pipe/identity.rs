@@ -56,7 +56,7 @@ pub enum News {
 /// Asks for the ids until the run ends; `tell` is called once.
 fn poll(shared: &Shared, duty: &Duty, tell: &dyn Fn(News)) {
     let mut changes = Changes::since(shared);
-    let mut round = 0;
+    let mut round = 0u32;
     let topics: BTreeSet<&str> =
         shared.scope.pairs.iter().map(|pair| &*pair.source.topic).collect();
     let topics: Vec<&str> = topics.into_iter().collect();
@@ -83,7 +83,7 @@ fn poll(shared: &Shared, duty: &Duty, tell: &dyn Fn(News)) {
         if shared.tail {
             round += 1;
             let mut changed = changes.topics(shared);
-            if round % ROUNDS == 0 && matches!(changed, Ok(None)) {
+            if round.is_multiple_of(ROUNDS) && matches!(changed, Ok(None)) {
                 changed = changes.policies(shared);
             }
             match changed {

@@ -83,8 +83,12 @@ impl Creates {
     fn ask(&mut self, clusters: &Clusters, new: &NewTopic) {
         let said = clusters.target_admin.create_topic(new, true);
         match &said {
-            Ok(Created::Made) => drop(self.denied.insert(new.name.clone(), false)),
-            Err(error) if error.is_denied() => drop(self.denied.insert(new.name.clone(), true)),
+            Ok(Created::Made) => {
+                self.denied.insert(new.name.clone(), false);
+            }
+            Err(error) if error.is_denied() => {
+                self.denied.insert(new.name.clone(), true);
+            }
             _ => {}
         }
         let facts = CreateFacts {

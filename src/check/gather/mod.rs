@@ -29,7 +29,7 @@ use crate::pipe::clusters::Clusters;
 use crate::pipe::pairs::{Selected, selected};
 use crate::pipe::preflight::refused;
 use crate::pipe::shared::now_ms;
-use crate::plan::Plan;
+use crate::plan::{Plan, Selection};
 
 pub use ledger::Positions;
 use records::Samples;
@@ -61,18 +61,19 @@ pub struct Options {
 /// A cluster does not answer; the plan selects nothing, or names that cannot be.
 pub fn gather(plan: &Plan, clusters: &Clusters, options: Options) -> Result<Facts> {
     let positions = ledger::read(plan, clusters);
-    gather_knowing(plan, clusters, options, &positions)
+    let Selected { selection, .. } = selected(plan, clusters, &positions.topics())?;
+    gather_knowing(plan, clusters, options, &positions, selection)
 }
 
-/// The same for a run, which has read its ledger already.
+/// The same for a run, which has read its ledger and selected its topics already.
 pub(crate) fn gather_knowing(
     plan: &Plan,
     clusters: &Clusters,
     options: Options,
     positions: &Positions,
+    selection: Selection,
 ) -> Result<Facts> {
     let depth = options.depth;
-    let Selected { selection, .. } = selected(plan, clusters, &positions.topics())?;
     let names = topics::Names::of(plan, &selection);
     let (mut source, mut target) = thread::scope(|scope| {
         let source = scope.spawn(|| side::look(plan, clusters, Side::Source, &names.source, depth));

@@ -15,7 +15,8 @@ use crate::pipe::clusters::Clusters;
 use crate::pipe::shared::now_ms;
 use crate::plan::{Plan, Selection, Start, TopicPartition};
 
-type From = BTreeMap<TopicPartition, (bool, Known<i64>)>;
+/// Where the copy of each partition will go on, and whether the ledger knows it.
+type Starts = BTreeMap<TopicPartition, (bool, Known<i64>)>;
 
 /// Puts both sides together.
 #[expect(clippy::too_many_arguments, reason = "all that was looked at comes together here")]
@@ -66,7 +67,7 @@ pub fn assemble(
 fn copy(
     topic: &TopicFacts,
     one: &PartitionFacts,
-    from: &From,
+    from: &Starts,
     times: &BTreeMap<TopicPartition, Known<Option<i64>>>,
 ) -> CopyFacts {
     let at = TopicPartition::new(topic.name.clone(), one.number);
@@ -85,9 +86,13 @@ fn copy(
     CopyFacts { partition: one.number, bound, from, from_ms, bytes }
 }
 
-/// Where the copy of each partition will go on, and whether the ledger knows it.
-fn starts(plan: &Plan, clusters: &Clusters, topics: &[&TopicFacts], positions: &Positions) -> From {
-    let mut found = From::new();
+fn starts(
+    plan: &Plan,
+    clusters: &Clusters,
+    topics: &[&TopicFacts],
+    positions: &Positions,
+) -> Starts {
+    let mut found = Starts::new();
     let mut by_time: BTreeMap<i64, Vec<TopicPartition>> = BTreeMap::new();
     for topic in topics {
         let Some(partitions) = topic.partitions.ok() else { continue };
@@ -144,7 +149,7 @@ fn when(start: Start) -> When {
 fn times(
     clusters: &Clusters,
     source: &Site,
-    from: &From,
+    from: &Starts,
 ) -> BTreeMap<TopicPartition, Known<Option<i64>>> {
     const READ: i32 = 3;
     let mut wanted = Vec::new();

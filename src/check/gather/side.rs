@@ -48,11 +48,11 @@ pub fn look(
     });
     let brokers = brokers.collect();
     let mut found = topics::look(clusters, side, names, depth);
-    let mut internal = |name| match found.remove(name) {
+    let mut internal = |name: &str| match found.remove(name) {
         Some(looked) => looked.facts,
         None => Known::unknown("only asked on the target"),
     };
-    let bootstrap = &clusters.connection(side).bootstrap();
+    let bootstrap = clusters.connection(side).bootstrap();
     let facts = ClusterFacts {
         side,
         id: Known::Known(clusters.id(side).to_owned()),
