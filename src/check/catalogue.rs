@@ -231,7 +231,8 @@ pub static CATALOGUE: &[Check] = &[
     Check {
         name: names::RETENTION,
         why: "retention goes by the records' own timestamps: a shorter one deletes old copies at once",
-        hint: "raise `retention.ms` on the target's topic to the source's, at least until the cutover",
+        hint: "raise `retention.ms` on the target's topic to the source's (`topics.config.override` where it is \
+               created), at least until the cutover",
         rules: &[rules::RETENTION],
     },
     Check {

@@ -247,5 +247,6 @@ pub fn forget(facts: &mut Facts) {
     facts.ledger.topic = nothing();
     facts.groups = nothing();
     facts.schemas = nothing();
+    facts.refusals = nothing();
     facts.rate = nothing();
 }

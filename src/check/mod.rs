@@ -28,7 +28,7 @@ pub use allow::overrides;
 pub use catalogue::{ASSUMABLE, CATALOGUE, Check, Rule, check, names};
 pub use murmur2::{java_partition, librdkafka_partition, murmur2};
 pub use planned::planned_configs;
-pub use rules::{Look, MissingAcl, SchemaRow, framed, missing_acls, schema_rows};
+pub use rules::{Ending, Look, MissingAcl, Race, SchemaRow, framed, missing_acls, schema_rows};
 pub use verdict::{Finding, Severity, Verdict, Verdicts};
 
 use crate::error::Error;

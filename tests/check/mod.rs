@@ -7,6 +7,7 @@ mod rights;
 mod runs;
 mod schemas;
 mod tails;
+mod verb;
 mod wrappers;
 
 use std::path::Path;

@@ -25,6 +25,7 @@ mod timestamps;
 mod transactions;
 
 pub use acls::{MissingAcl, missing as missing_acls};
+pub use race::{Ending, Race};
 pub use schemas::{SchemaRow, framed, rows as schema_rows};
 
 use super::facts::{Facts, PairFacts};

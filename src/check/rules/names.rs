@@ -5,7 +5,7 @@ use super::Look;
 use crate::check::Rule;
 use crate::check::facts::{Known, PairFacts};
 use crate::check::verdict::{Verdict, Verdicts};
-use crate::plan::{metric_name, warned_about};
+use crate::plan::{Pattern, metric_name, warned_about};
 
 pub const COLLISION: Rule = Rule::Pair(check_collision);
 pub const RESERVED: Rule = Rule::Pair(check_reserved);
@@ -59,6 +59,18 @@ fn check_selection(look: &Look<'_>) -> Verdicts {
     };
     let warnings = look.facts.selection_warnings.iter().filter(|warning| !told(warning));
     let mut found: Vec<_> = warnings.map(Verdict::warn).collect();
+    let allow = look.plan.allow.iter().map(|one| ("check.allow", &one.check, &one.topics));
+    let assume = look.plan.assume.iter().map(|one| ("assume", &one.check, &one.topics));
+    for (field, check, topics) in allow.chain(assume) {
+        let matches = |pattern: &Pattern| {
+            look.facts.pairs.iter().any(|pair| pattern.matches(&pair.source.name))
+        };
+        found.extend(topics.iter().filter(|pattern| !matches(pattern)).map(|pattern| {
+            Verdict::warn(format!(
+                "`{field}` of `{check}`: `{pattern}` matches no topic of the plan"
+            ))
+        }));
+    }
     if found.is_empty() {
         let topics = look.facts.pairs.len();
         found.push(Verdict::pass(format!("the plan selects {topics} topics")));
@@ -71,7 +83,7 @@ mod tests {
     use std::sync::Arc;
 
     use crate::check::facts::Known;
-    use crate::check::fixture::{facts, judged, pair};
+    use crate::check::fixture::{facts, judged, judged_with, pair, plan};
     use crate::check::names::{NAME_COLLISION, RESERVED_NAME, SELECTION};
     use crate::check::verdict::Severity::{Fail, Pass, Warn};
 
@@ -93,6 +105,18 @@ mod tests {
         facts.pairs.push(pair("other", 1));
         facts.pairs[1].target_name = Arc::from("orders");
         assert_eq!(judged(&facts, NAME_COLLISION)[0].severity, Fail);
+    }
+
+    #[test]
+    fn a_permission_for_a_topic_that_is_not_there_is_a_warning() {
+        let plan =
+            plan("[[check.allow]]\ncheck = 'acls'\ntopics = ['order', 'orders']\nreason = 'r'");
+        let found = judged_with(&plan, &facts(), SELECTION);
+        assert_eq!((found.len(), found[0].severity), (1, Warn));
+        assert_eq!(
+            found[0].reason,
+            "`check.allow` of `acls`: `order` matches no topic of the plan"
+        );
     }
 
     #[test]

@@ -236,7 +236,7 @@ mod tests {
         assert_eq!((found.len(), found[0].severity), (6, Fail));
         assert_eq!(
             found[0].reason,
-            "uncopied records are deleted from 2026-01-07T10:38:17Z on, the copy reaches the log end at \
+            "uncopied records are deleted from 2026-01-07T11:10:20Z on, the copy reaches the log end at \
              2026-01-14T21:20:00Z"
         );
         facts.pairs[0].set(Side::Source, "retention.ms", "-1");

@@ -189,7 +189,8 @@ mod tests {
         let failed = "\
   retention  t000, t001, t002 and 297 more  source keeps records 7 d 00 h, target 1 h 00 min: it would delete \
 at once what is older, and the oldest record is 1 d 00 h old
-  hint: retention: raise `retention.ms` on the target's topic to the source's, at least until the cutover
+  hint: retention: raise `retention.ms` on the target's topic to the source's (`topics.config.override` where it is \
+created), at least until the cutover
 ";
         assert!(
             text.starts_with("t: 1 check FAILED, a run would refuse; nothing was written\n\n"),
