@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand};
 
+use crate::check::resources::Form;
 use crate::error::{Error, Side};
+use crate::plan::parse_rate;
 use crate::report::LogFormat;
 use crate::report::logs::Level;
 
@@ -23,6 +25,7 @@ source is only read.";
 const EXAMPLES: &str = "\
 Examples:
   onceover init --source old:9092 --target new:9092 --out orders.toml
+  onceover check orders.toml
   onceover run orders.toml
   onceover status orders.toml
   onceover reconcile orders.toml
@@ -56,6 +59,17 @@ Examples:
   onceover init --source old-1:9092,old-2:9092 --target new:9092 --name orders-eu >orders-eu.toml
 
 It reads which topics there are; neither cluster is changed.";
+
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  onceover check orders.toml                          what could ruin the migration
+  onceover check orders.toml --rate 50MiB/s           the same, for a copy of that speed
+  onceover check orders.toml --out found              with checks.csv, acls.csv and schema-ids.csv
+  onceover check orders.toml --print-resources sh     what has to be created and granted, as commands
+
+It reads both clusters, a sample of the source's records among them, and changes neither. Every check is \
+carried out, whatever the others find; docs/checks.md says what each is there for. Exit code 7 if a run would \
+refuse.";
 
 const RUN_EXAMPLES: &str = "\
 Examples:
@@ -123,6 +137,8 @@ pub struct Cli {
 pub enum Verb {
     /// Write a commented plan from what is there
     Init(InitArgs),
+    /// Find what could ruin the migration, before a byte moves
+    Check(CheckArgs),
     /// Copy a plan's topics to the target, exactly once
     Run(RunArgs),
     /// Prove that both sides hold the same, and write down what differs
@@ -193,6 +209,38 @@ pub struct InitArgs {
     /// Write the plan here, not to stdout; a file that exists is not touched
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+}
+
+/// Arguments of `check`.
+#[derive(Debug, Args)]
+#[command(after_help = CHECK_EXAMPLES)]
+pub struct CheckArgs {
+    /// The plan file
+    pub plan: PathBuf,
+
+    /// Write every finding to this file; one that exists is replaced
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+
+    /// Write checks.csv, acls.csv and schema-ids.csv into this folder; those that exist are replaced
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+
+    /// How fast the copy will be, as `50MiB/s`, for what retention deletes meanwhile
+    /// [default: as fast as the sample was read]
+    #[arg(long, value_name = "RATE", value_parser = bytes_per_second)]
+    pub rate: Option<u64>,
+
+    /// Print what has to be created and granted, in place of what was found: commands of Kafka's tools
+    /// (sh), or Terraform (hcl)
+    #[arg(
+        long,
+        value_enum,
+        value_name = "FORM",
+        conflicts_with = "json",
+        hide_possible_values = true
+    )]
+    pub print_resources: Option<Form>,
 }
 
 /// Arguments of `run`.
@@ -306,6 +354,13 @@ pub struct StatusArgs {
     /// Print the ledger's entries instead, one a line
     #[arg(long)]
     pub ledger: bool,
+}
+
+fn bytes_per_second(text: &str) -> Result<u64, String> {
+    match parse_rate(text)? {
+        0 => Err("it must be more than 0".to_owned()),
+        rate => Ok(rate),
+    }
 }
 
 /// Brokers take as `group.instance.id` what they take as a topic name (Kafka: `Topic.validate`).

@@ -43,6 +43,11 @@ fn a_wrong_command_line_exits_with_2_and_help_with_0() {
         "onceover reconcile p.toml --side source --buckets b.csv",
         "onceover diff a",
         "onceover status p.toml --log-format xml",
+        "onceover check",
+        "onceover check p.toml --rate fast",
+        "onceover check p.toml --rate 0B/s",
+        "onceover check p.toml --print-resources yaml",
+        "onceover check p.toml --print-resources sh --json",
     ];
     for line in wrong {
         assert_eq!(parse(line).unwrap_err().exit_code(), 2, "{line}");

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
+use crate::check::verb::{Files, print_resources, report, write_asked};
 use crate::cli::{
-    Cli, Common, DiffArgs, InitArgs, ReconcileArgs, RunArgs, SideWord, StatusArgs, Verb,
+    CheckArgs, Cli, Common, DiffArgs, InitArgs, ReconcileArgs, RunArgs, SideWord, StatusArgs, Verb,
 };
 use crate::error::{Error, Result, Side};
 use crate::pipe::clusters::Clusters;
@@ -28,6 +29,7 @@ use crate::wired;
 pub fn call(cli: &Cli, screen: &Screen) -> Result<u8> {
     match &cli.verb {
         Verb::Init(args) => init(args, &cli.common),
+        Verb::Check(args) => check(args, &cli.common, screen),
         Verb::Run(args) => run(args, &cli.common, screen),
         Verb::Reconcile(args) => reconcile(args, &cli.common, screen),
         Verb::Diff(args) => diff(args, &cli.common, screen),
@@ -71,6 +73,20 @@ fn write_new(path: &Path, text: &str) -> Result<()> {
 fn exists_already(path: &Path) -> Error {
     Error::usage(format!("`{}` exists already", path.display()))
         .hint("a plan that may be in use is not overwritten: choose another --out")
+}
+
+fn check(args: &CheckArgs, common: &Common, screen: &Screen) -> Result<u8> {
+    let plan = wired::load(&args.plan, screen)?;
+    let facts = wired::facts(&plan, args.rate)?;
+    if let Some(form) = args.print_resources {
+        print(&screen.redact(&print_resources(&plan, &facts, form)))?;
+        return Ok(0);
+    }
+    let report = report(&plan, &facts);
+    let files = Files { csv: args.csv.clone(), out: args.out.clone() };
+    write_asked(&files, &report, &facts, |text| screen.redact(text))?;
+    print_result(screen, common.json, || report.to_json(), || report.render_text())?;
+    Ok(report.exit_code())
 }
 
 fn run(args: &RunArgs, common: &Common, screen: &Screen) -> Result<u8> {

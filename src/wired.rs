@@ -6,10 +6,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::check::facts::Facts;
+use crate::check::gather::{Options, gather};
 use crate::cli::{InitArgs, RunArgs};
 use crate::cluster::{Admin, At, Connection, check_property};
 use crate::error::{Error, Result, Side};
 use crate::ledger::{ControlState, Fence, LaneState, LedgerReader};
+use crate::pipe::clusters::Clusters;
 use crate::pipe::shared::Shared;
 use crate::pipe::{self, RunOptions, ending};
 use crate::plan::{Env, Plan, TopicPartition, template};
@@ -28,6 +31,12 @@ pub fn load(path: &Path, screen: &Screen) -> Result<Plan> {
     Ok(plan)
 }
 
+/// What `check` looks at, from both clusters. `rate`: bytes per second that the copy will make.
+pub fn facts(plan: &Plan, rate: Option<u64>) -> Result<Facts> {
+    let clusters = Clusters::connect(plan)?;
+    gather(plan, &clusters, Options { rate, ..Options::default() })
+}
+
 /// A copy that is to be proved by this process.
 pub struct Copied {
     /// The run's connections.
@@ -43,7 +52,8 @@ pub fn run(plan: &Plan, args: &RunArgs, board: &Board) -> Result<(Summary, Optio
     let outcome = match ran.outcome {
         ending::Outcome::Copied => Outcome::CopiedNotProved,
         ending::Outcome::Stopped(signal) => Outcome::Stopped(signal),
-        ending::Outcome::TailStopped => Outcome::TailStopped,
+        // A tail that looks again goes on; none ends like that.
+        ending::Outcome::TailStopped | ending::Outcome::Changed => Outcome::TailStopped,
     };
     let name = |source: &str| ran.names.get(source).cloned().unwrap_or_else(|| source.to_owned());
     let mut summary = Summary::new(&plan.name, &ran.worker, outcome, &board.snapshot(), name);

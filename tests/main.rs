@@ -2,6 +2,7 @@
 
 mod brokers;
 mod brokers_test;
+mod check;
 mod cli;
 mod cluster;
 mod faults;

@@ -43,6 +43,11 @@ impl ClusterError {
     pub fn new(side: Side, class: Class, what: impl Into<String>) -> Self {
         Self { side, class, what: what.into() }
     }
+
+    /// Whether the cluster knows us and does not let us. Of errors that are final, only those say so.
+    pub fn is_denied(&self) -> bool {
+        self.class == Class::Final && self.what.contains("uthorization failed")
+    }
 }
 
 impl fmt::Display for ClusterError {

@@ -107,6 +107,11 @@ impl Connection {
         names.iter().any(|name| self.0.properties.contains_key(*name))
     }
 
+    /// A property that the plan sets.
+    pub(super) fn property(&self, name: &str) -> Option<&str> {
+        self.0.properties.get(name).map(String::as_str)
+    }
+
     /// Waits until a broker answers, at most `timeout`. The error says why none did; refused
     /// credentials and certificates end the wait at once (class final).
     pub fn probe(&self, timeout: Duration) -> Result<(), ClusterError> {

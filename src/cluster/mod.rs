@@ -14,7 +14,9 @@ mod sys;
 mod writer;
 
 pub use admin::{
-    Admin, At, Created, GroupMember, NewTopic, OffsetAt, PendingTopicIds, TopicConfig, TopicInfo,
+    AclEntry, Admin, ApiVersions, At, Broker, ClusterDetail, ConfigSource, Created, GroupDetail,
+    GroupMember, NewTopic, OffsetAt, PartitionDetail, PendingTopicIds, TopicConfig, TopicDetail,
+    TopicInfo,
 };
 pub use class::{Class, ClusterError};
 pub use connect::{Connection, check_property};

@@ -3,7 +3,7 @@
 //! librdkafka tells *why* it cannot reach a cluster only here; the call that waits just times out.
 //! So the last telling line is kept, and whoever reports a time-out adds it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -57,6 +57,8 @@ pub(crate) struct Notices {
     shown: Arc<Shown>,
     reason: Mutex<Option<(Telling, Instant, String)>>,
     errors: Mutex<Vec<(Code, String)>>,
+    /// Highest and lowest version of each request that all brokers know which this client has talked to.
+    api_versions: Mutex<BTreeMap<i16, (i16, i16)>>,
 }
 
 impl Notices {
@@ -67,12 +69,17 @@ impl Notices {
             shown,
             reason: Mutex::new(None),
             errors: Mutex::new(Vec::new()),
+            api_versions: Mutex::new(BTreeMap::new()),
         }
     }
 
     /// Takes a log line; `level` is syslog's (0 emergency to 7 debug).
     pub(super) fn log(&self, level: i32, facility: &str, line: &str) {
         let line = tidy(line);
+        if facility == "APIVERSION" {
+            self.note_version(line);
+            return;
+        }
         if level <= 4 && matches!(facility, "FAIL" | "ERROR") {
             self.note_reason(telling(line), line);
         }
@@ -87,6 +94,20 @@ impl Notices {
             0..=6 => tracing::debug!(%side, part, facility, "{line}"),
             _ => tracing::trace!(%side, part, facility, "{line}"),
         }
+    }
+
+    /// Keeps what a client that was started with `debug=feature` says about a broker's requests. The
+    /// library has no call that tells.
+    fn note_version(&self, line: &str) {
+        let Some((request, (low, high))) = api_version(line) else { return };
+        let mut known = self.api_versions.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = known.entry(request).or_insert((low, high));
+        *all = (all.0.max(low), all.1.min(high));
+    }
+
+    /// Lowest and highest version of each request, as far as brokers have told.
+    pub(super) fn api_versions(&self) -> BTreeMap<i16, (i16, i16)> {
+        self.api_versions.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Takes an error that belongs to no call.
@@ -147,9 +168,32 @@ fn tidy(line: &str) -> &str {
     }
 }
 
+/// Number and versions of a request, from the line `… ApiKey ListOffsets (2) Versions 1..8`.
+fn api_version(line: &str) -> Option<(i16, (i16, i16))> {
+    let (_, of) = line.rsplit_once("ApiKey ")?;
+    let (request, versions) = of.rsplit_once(") Versions ")?;
+    let (_, number) = request.rsplit_once('(')?;
+    let (low, high) = versions.split_once("..")?;
+    Some((number.parse().ok()?, (low.parse().ok()?, high.trim().parse().ok()?)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_versions_of_a_request_are_those_that_all_brokers_know() {
+        let notices = notices();
+        let say = |versions| {
+            let line =
+                format!("[thrd:main]: b:9092/1:   ApiKey ListOffsets (2) Versions {versions}");
+            notices.log(7, "APIVERSION", &line);
+        };
+        say("0..9");
+        say("1..6");
+        notices.log(7, "APIVERSION", "[thrd:main]: b:9092/1: Broker API support:");
+        assert_eq!(notices.api_versions(), BTreeMap::from([(2, (1, 6))]));
+    }
 
     fn notices() -> Notices {
         Notices::new(Side::Source, "test", Arc::new(Shown::default()))

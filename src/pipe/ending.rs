@@ -1,6 +1,6 @@
 //! How a run ends, and which of two ends stands. Pure.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Side};
 
 /// How a run ended well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,12 +11,15 @@ pub enum Outcome {
     Stopped(i32),
     /// A tail was stopped by a signal, after a clean commit.
     TailStopped,
+    /// Topics or partitions changed under a tail, which committed cleanly: it is to look again.
+    Changed,
 }
 
 /// What a run ends with when another end is added: the first error is the cause, what follows from it
 /// would hide it; an error makes a stop unclean; what is done stays done.
 pub fn weightier(known: &Result<Outcome>, new: Result<Outcome>) -> Result<Outcome> {
     match (known, new) {
+        (Ok(Outcome::Changed), new) => new,
         (Ok(Outcome::Stopped(_) | Outcome::TailStopped), new @ Err(_)) => new,
         (known, _) => known.clone(),
     }
@@ -31,6 +34,11 @@ pub fn closed(result: Result<Outcome>, signal: Option<i32>, open: Vec<u32>) -> R
                 format!("lanes {open:?} did not close in time; the next run aborts what they left");
             Err(Error::stopped(signal, what))
         }
+        // Another round beside lanes of this one would be two workers under one name.
+        (Ok(Outcome::Changed), _) if !open.is_empty() => {
+            let what = format!("lanes {open:?} did not close in time to look at the topics again");
+            Err(Error::cluster(Side::Target, what).hint("run again: it goes on where it stopped"))
+        }
         (result, _) => result,
     }
 }
@@ -38,6 +46,15 @@ pub fn closed(result: Result<Outcome>, signal: Option<i32>, open: Vec<u32>) -> R
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_tail_that_is_stopped_while_it_looks_again_is_stopped() {
+        let changed = Ok(Outcome::Changed);
+        assert_eq!(weightier(&changed, Ok(Outcome::TailStopped)), Ok(Outcome::TailStopped));
+        assert_eq!(weightier(&Ok(Outcome::TailStopped), changed.clone()), Ok(Outcome::TailStopped));
+        assert_eq!(closed(changed.clone(), None, vec![]), changed);
+        assert_eq!(closed(changed, None, vec![1]).map_err(|e| e.exit_code()), Err(4));
+    }
 
     #[test]
     fn a_lane_that_cannot_commit_makes_a_stop_unclean_and_a_later_error_hides_no_earlier_one() {

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::Error;
 use crate::ledger::LaneState;
+use crate::pipe::changes::Changes;
 use crate::pipe::refuse::Refusal;
 use crate::pipe::shared::Shared;
 use crate::pipe::watch::Duty;
@@ -16,6 +17,8 @@ use crate::plan::TopicPartition;
 
 /// How often the ids are asked for: one request for all topics.
 const EVERY: Duration = Duration::from_secs(10);
+/// In how many of these rounds a tail asks for `cleanup.policy` too: configs are long.
+const ROUNDS: u32 = 3;
 /// How often the end of the run is looked for.
 const LOOK: Duration = Duration::from_millis(200);
 
@@ -42,8 +45,18 @@ fn anew(lanes: &[LaneState], ids: &BTreeMap<String, String>) -> Option<Anew> {
     })
 }
 
-/// Asks for the ids until the run ends; `failed` is called once, with the refusal.
-fn poll(shared: &Shared, duty: &Duty, failed: &dyn Fn(Error)) {
+/// What the poll tells, once.
+pub enum News {
+    /// A topic is another one by now.
+    Refused(Error),
+    /// Topics changed under a tail, in words: it has to look again.
+    Changed(String),
+}
+
+/// Asks for the ids until the run ends; `tell` is called once.
+fn poll(shared: &Shared, duty: &Duty, tell: &dyn Fn(News)) {
+    let mut changes = Changes::since(shared);
+    let mut round = 0u32;
     let topics: BTreeSet<&str> =
         shared.scope.pairs.iter().map(|pair| &*pair.source.topic).collect();
     let topics: Vec<&str> = topics.into_iter().collect();
@@ -60,10 +73,24 @@ fn poll(shared: &Shared, duty: &Duty, failed: &dyn Fn(Error)) {
                 let other = anew(&shared.view.seen().lanes, &ids.collect());
                 if let Some(Anew { source, target, was, is }) = other {
                     let why = format!("its topic id was {was} and is {is}");
-                    return failed(Refusal::NotSameLog { why }.error(&source, &target));
+                    return tell(News::Refused(
+                        Refusal::NotSameLog { why }.error(&source, &target),
+                    ));
                 }
             }
             Err(error) => tracing::debug!(%error, "no topic ids"),
+        }
+        if shared.tail {
+            round += 1;
+            let mut changed = changes.topics(shared);
+            if round.is_multiple_of(ROUNDS) && matches!(changed, Ok(None)) {
+                changed = changes.policies(shared);
+            }
+            match changed {
+                Ok(None) => {}
+                Ok(Some(what)) => return tell(News::Changed(what)),
+                Err(error) => tracing::debug!(%error, "no look at what changed"),
+            }
         }
         asked = Instant::now();
     }
@@ -74,11 +101,11 @@ fn poll(shared: &Shared, duty: &Duty, failed: &dyn Fn(Error)) {
 pub fn start(
     shared: &Arc<Shared>,
     duty: &Arc<Duty>,
-    failed: impl Fn(Error) + Send + 'static,
+    tell: impl Fn(News) + Send + 'static,
 ) -> std::io::Result<()> {
     let (shared, duty) = (shared.clone(), duty.clone());
     let thread = std::thread::Builder::new().name("identity".into());
-    thread.spawn(move || poll(&shared, &duty, &failed)).map(drop)
+    thread.spawn(move || poll(&shared, &duty, &tell)).map(drop)
 }
 
 #[cfg(test)]

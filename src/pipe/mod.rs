@@ -1,8 +1,9 @@
 //! MOVE it: preflight, supervisor, lanes.
 //!
-//! - [`preflight`]: the read-only look at both clusters; refuses or says what to create.
+//! - [`preflight`]: the read-only look at both clusters; refuses or says what to create. [`checks`]: what
+//!   else must fit before a run begins.
 //! - [`supervisor`]: who owns which lane, when the run is over. [`watch`]: follows the ledger; control work.
-//!   [`identity`]: follows the source's topic ids.
+//!   [`identity`]: follows the source's topic ids, and what came new while a tail goes on ([`changes`]).
 //! - [`lane`]: the protocol of one lane. [`engine`]: the seam to the client library.
 //!   [`failpoint`]: where the fault suite strikes.
 //! - Pure rules: [`batch`] (when to commit), [`decide`] (what an error means), [`ending`] (how a run ends), [`refuse`] (what must
@@ -11,6 +12,8 @@
 
 pub mod batch;
 pub mod bound;
+pub mod changes;
+pub mod checks;
 pub mod clusters;
 pub mod decide;
 pub mod deletions;
@@ -37,13 +40,14 @@ pub mod view;
 pub mod watch;
 pub mod worker;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, Kind, Result, Side};
 use crate::ledger::Fence;
 use crate::pipe::bound::tail_excluded;
+use crate::pipe::checks::{Checked, check};
 use crate::pipe::clusters::Clusters;
 use crate::pipe::ending::Outcome;
 use crate::pipe::mode::{Mode, exclude};
@@ -54,7 +58,7 @@ use crate::pipe::supervisor::supervise;
 use crate::pipe::view::View;
 use crate::pipe::watch::write_refused;
 use crate::pipe::worker::Worker;
-use crate::plan::Plan;
+use crate::plan::{Plan, TopicPartition};
 use crate::report::Board;
 
 /// How a run is to go.
@@ -93,7 +97,7 @@ fn look(
     worker: &str,
     options: &RunOptions,
     board: &Board,
-) -> Result<Preflight> {
+) -> Result<(Preflight, Checked)> {
     let until = Instant::now() + UNSEEN;
     loop {
         board.wait("worker", "the look at both clusters before anything is written");
@@ -108,9 +112,11 @@ fn look(
             return Err(tail_excluded());
         }
         exclude(Mode::of(options.tail), plan, clusters, board)?;
+        board.wait("worker", "the checks of both clusters");
+        let checked = check(plan, clusters, &looked)?;
         board.wait("worker", "the target to create missing topics");
         match prepare(clusters, &looked)? {
-            None => return Ok(looked),
+            None => return Ok((looked, checked)),
             Some(topic) if Instant::now() >= until => {
                 let what = format!("topic `{topic}` exists and cannot be seen");
                 return Err(Error::cluster(Side::Target, what));
@@ -126,33 +132,50 @@ pub fn run(plan: Plan, options: &RunOptions, board: &Board) -> Result<Ran> {
         Some(name) => Worker::named(name)?,
         None => Worker::on_this_machine(&plan.name)?,
     };
-    board.wait("worker", "both clusters to answer");
-    let clusters = Clusters::connect(&plan)?;
-    let looked = look(&plan, &clusters, &worker.name, options, board)?;
-    for warning in &looked.warnings {
-        tracing::warn!("{warning}");
+    // Topics and partitions of the round before: what a tail finds new is copied from its beginning.
+    let mut known: Option<BTreeSet<TopicPartition>> = None;
+    let mut signals = None;
+    loop {
+        board.wait("worker", "both clusters to answer");
+        let clusters = Clusters::connect(&plan)?;
+        let (looked, checked) = look(&plan, &clusters, &worker.name, options, board)?;
+        let mut warnings = looked.warnings;
+        warnings.extend(checked.warnings);
+        for warning in &warnings {
+            tracing::warn!("{warning}");
+        }
+        board.go_on("worker");
+        let pairs = looked.scope.pairs.iter();
+        let names =
+            pairs.map(|p| (p.source.topic.to_string(), p.target.topic.to_string())).collect();
+        let here: BTreeSet<_> = looked.scope.pairs.iter().map(|pair| pair.source.clone()).collect();
+        let fresh = known.map_or_else(BTreeSet::new, |known| &here - &known);
+        known = Some(here);
+        let shared = Arc::new(Shared {
+            view: View::new(looked.ledger.lanes, looked.ledger.control),
+            board: board.clone(),
+            bucket: bucket(plan.run.max_rate),
+            worker: worker.name.clone(),
+            tail: options.tail,
+            scope: looked.scope,
+            fresh,
+            overrides: checked.overrides,
+            bound: looked.bound,
+            clusters,
+            plan: plan.clone(),
+        });
+        let outcome = supervise(&shared, &mut signals)?;
+        if outcome == Outcome::Changed {
+            changes::prepare(&shared)?;
+            continue;
+        }
+        return Ok(Ran {
+            outcome,
+            fence: shared.view.fence(),
+            shared,
+            worker: worker.name,
+            names,
+            warnings,
+        });
     }
-    board.go_on("worker");
-    let pairs = looked.scope.pairs.iter();
-    let names = pairs.map(|p| (p.source.topic.to_string(), p.target.topic.to_string())).collect();
-    let shared = Arc::new(Shared {
-        view: View::new(looked.ledger.lanes, looked.ledger.control),
-        board: board.clone(),
-        bucket: bucket(plan.run.max_rate),
-        worker: worker.name.clone(),
-        tail: options.tail,
-        scope: looked.scope,
-        bound: looked.bound,
-        clusters,
-        plan,
-    });
-    let outcome = supervise(&shared)?;
-    Ok(Ran {
-        outcome,
-        fence: shared.view.fence(),
-        shared,
-        worker: worker.name,
-        names,
-        warnings: looked.warnings,
-    })
 }

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::sync::{Arc, PoisonError};
 
-use crate::check::{TopicShape, compacted, compare};
+use crate::check::facts::{ConfigFacts, SetBy};
+use crate::check::{TopicShape, compacted, compare, planned_configs};
 use crate::cluster::{At, First, NewTopic, TopicConfig, TopicInfo};
 use crate::error::{Error, Result};
 use crate::ledger::{Entry, decode};
@@ -12,7 +13,7 @@ use crate::pipe::clusters::Clusters;
 use crate::pipe::deletions::DEFAULT_RETENTION_MS;
 use crate::pipe::gather::Pair;
 use crate::pipe::refuse::Refusal;
-use crate::plan::{Plan, TopicPartition};
+use crate::plan::{Plan, Selection, TopicPartition};
 
 /// What a look at the topics of both sides found.
 pub struct Pairs {
@@ -22,15 +23,25 @@ pub struct Pairs {
     pub to_create: Vec<NewTopic>,
     /// Worth saying, and no reason to stop.
     pub warnings: Vec<String>,
+    /// Checks of pairs that failed.
+    pub failures: Vec<Error>,
 }
 
-/// Selection, naming, and the checks of topic pairs. A topic that the ledger knows and that the plan
-/// would select must be on the source: a pattern does not miss what is gone.
-pub fn topic_pairs(
+/// The topics that the plan moves.
+pub struct Selected {
+    /// With their names on the target.
+    pub selection: Selection,
+    /// All topics of the source, by name.
+    pub sources: BTreeMap<String, TopicInfo>,
+}
+
+/// Selection and naming. A topic that the ledger knows and that the plan would select must be on the
+/// source: a pattern does not miss what is gone. Ledgers of other plans are left out.
+pub fn selected(
     plan: &Plan,
     clusters: &Clusters,
     in_ledger: &BTreeSet<Arc<str>>,
-) -> Result<Pairs> {
+) -> Result<Selected> {
     let sources: BTreeMap<String, TopicInfo> =
         clusters.source_admin.topics()?.into_iter().map(|t| (t.name.clone(), t)).collect();
     let names = sources.keys().map(String::as_str);
@@ -50,6 +61,16 @@ pub fn topic_pairs(
         let names = ledgers.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         selection.warnings.push(format!("left out: {names}, the ledger of another plan"));
     }
+    Ok(Selected { selection, sources })
+}
+
+/// Selection, naming, and the checks of topic pairs.
+pub fn topic_pairs(
+    plan: &Plan,
+    clusters: &Clusters,
+    in_ledger: &BTreeSet<Arc<str>>,
+) -> Result<Pairs> {
+    let Selected { selection, sources } = selected(plan, clusters, in_ledger)?;
     let targets: BTreeMap<String, TopicInfo> =
         clusters.target_admin.topics()?.into_iter().map(|t| (t.name.clone(), t)).collect();
     let selected = &selection.topics;
@@ -68,7 +89,7 @@ pub fn topic_pairs(
         match targets.get(&*one.target) {
             Some(info) => {
                 let configs = target_configs.get(&*one.target).map_or(&[][..], Vec::as_slice);
-                failures.extend(compare(&source, &shape(info, configs)));
+                failures.extend(compare(plan, &source, &shape(info, configs)));
                 let kind = configs.iter().find(|c| c.name == "message.timestamp.type");
                 warnings
                     .extend(lost_timestamps(&one.target, kind.and_then(|c| c.value.as_deref())));
@@ -96,8 +117,7 @@ pub fn topic_pairs(
         }));
     }
     pairs.sort_by(|a, b| a.source.cmp(&b.source));
-    together(failures)?;
-    Ok(Pairs { pairs, to_create, warnings })
+    Ok(Pairs { pairs, to_create, warnings, failures })
 }
 
 /// What cannot be kept is said before the run.
@@ -126,20 +146,46 @@ fn delete_retention(configs: &[TopicConfig]) -> i64 {
 }
 
 fn new_topic(plan: &Plan, name: &str, source: &TopicShape, configs: &[TopicConfig]) -> NewTopic {
-    let mut explicit: BTreeMap<String, String> = configs
+    let explicit = configs
         .iter()
         .filter(|config| config.explicit)
-        .filter_map(|config| Some((config.name.clone(), config.value.clone()?)))
-        .collect();
-    // A source cluster whose own default is not Kafka's: the topic must keep its meaning.
-    if source.cleanup_policy != "delete" {
-        explicit.entry("cleanup.policy".into()).or_insert_with(|| source.cleanup_policy.clone());
-    }
+        .filter_map(|config| Some((config.name.clone(), config.value.clone()?)));
+    made_like(plan, name, source, explicit.collect())
+}
+
+/// The target topic that is made for a source topic as the check sees it.
+pub fn new_topic_from(
+    plan: &Plan,
+    source: &str,
+    target: &str,
+    partitions: usize,
+    configs: &BTreeMap<String, ConfigFacts>,
+) -> NewTopic {
+    let value = |name: &str| configs.get(name).and_then(|config| config.value.clone());
+    let shape = TopicShape {
+        name: source.to_owned(),
+        partitions,
+        cleanup_policy: value("cleanup.policy").unwrap_or_else(|| "delete".into()),
+    };
+    let explicit = configs
+        .iter()
+        .filter(|(_, config)| config.set_by == SetBy::Topic)
+        .filter_map(|(name, config)| Some((name.clone(), config.value.clone()?)));
+    made_like(plan, target, &shape, explicit.collect())
+}
+
+fn made_like(
+    plan: &Plan,
+    name: &str,
+    source: &TopicShape,
+    explicit: BTreeMap<String, String>,
+) -> NewTopic {
+    let configs = planned_configs(plan, &source.name, explicit, &source.cleanup_policy);
     NewTopic {
         name: name.to_owned(),
         partitions: i32::try_from(source.partitions).unwrap_or(i32::MAX),
         replication_factor: plan.replication_factor_for(&source.name).map(i32::from),
-        configs: plan.config_for(&source.name, &explicit).into_iter().collect(),
+        configs: configs.into_iter().collect(),
     }
 }
 
@@ -152,21 +198,28 @@ fn ledgers_among<'a>(
     let first: Vec<_> = topics.map(|topic| TopicPartition::new(topic.clone(), 0)).collect();
     let mut starts = Vec::new();
     for (at, answer) in clusters.source_admin.offsets(&first, At::LogStart)? {
-        // A ledger's log begins at 0; a topic whose log does not is none.
-        let offset = answer?.offset;
-        if offset == 0 {
-            starts.push((at, offset));
+        match answer {
+            // A ledger's log begins at 0; a topic whose log does not is none.
+            Ok(found) if found.offset == 0 => starts.push((at, found.offset)),
+            Ok(_) => {}
+            // What we may not read is not copied either; the check says which right is missing.
+            Err(error) if error.is_denied() => {}
+            Err(error) => return Err(error.into()),
         }
     }
     let mut ledgers = BTreeSet::new();
     let mut log = clusters.source_log.lock().unwrap_or_else(PoisonError::into_inner);
-    log.first_at(&starts, &mut |index, first| {
+    let read = log.first_at(&starts, &mut |index, first| {
         if let First::Record(record) = first
             && matches!(decode(record.value.unwrap_or_default()), Ok(Entry::Header(_)))
         {
             ledgers.insert(starts[index].0.topic.clone());
         }
-    })?;
+    });
+    match read {
+        Err(error) if !error.is_denied() => return Err(error.into()),
+        _ => {}
+    }
     Ok(ledgers)
 }
 

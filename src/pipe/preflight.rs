@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::cluster::{Admin, Created, NewTopic, TopicInfo};
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::ledger::{ControlState, LaneState};
 use crate::pipe::bound::{
     Bound, GroupSays, LEDGER_CONFIGS, check_ledger_configs, check_ledger_replicas, compare_group,
@@ -48,9 +48,30 @@ pub struct LedgerSeen {
 
 /// Looks at both clusters and refuses what must not be run. Writes nothing.
 pub fn preflight(plan: &Plan, clusters: &Clusters) -> Result<Preflight> {
+    look_again(plan, clusters, &mut together)
+}
+
+/// What a run would be refused for, whatever else is wrong with the topics. Writes nothing.
+///
+/// # Errors
+/// It could not be found out.
+pub fn refused(plan: &Plan, clusters: &Clusters) -> Result<Option<Error>> {
+    // What fails about the topics is for the checks to say.
+    match look_again(plan, clusters, &mut |_| Ok(())) {
+        Ok(_) => Ok(None),
+        Err(error) if matches!(error.kind, Kind::Refused(_)) => Ok(Some(error)),
+        Err(error) => Err(error),
+    }
+}
+
+fn look_again(
+    plan: &Plan,
+    clusters: &Clusters,
+    failed: &mut dyn FnMut(Vec<Error>) -> Result<()>,
+) -> Result<Preflight> {
     loop {
         let before = ledger_topic(plan, clusters)?;
-        match look(plan, clusters, before.as_ref()) {
+        match look(plan, clusters, before.as_ref(), failed) {
             // Somebody else made the ledger meanwhile: what was judged without it means nothing.
             Err(_) if before.is_none() && ledger_topic(plan, clusters)?.is_some() => {}
             seen => return seen,
@@ -63,7 +84,12 @@ fn ledger_topic(plan: &Plan, clusters: &Clusters) -> Result<Option<TopicInfo>> {
     Ok(clusters.target_admin.describe(&[name])?.remove(name).flatten())
 }
 
-fn look(plan: &Plan, clusters: &Clusters, ledger: Option<&TopicInfo>) -> Result<Preflight> {
+fn look(
+    plan: &Plan,
+    clusters: &Clusters,
+    ledger: Option<&TopicInfo>,
+    failed: &mut dyn FnMut(Vec<Error>) -> Result<()>,
+) -> Result<Preflight> {
     clusters.are_two()?;
     // The ledger first: behind a wrong address the topics are other ones too, and that they are missing
     // or differ would be the lesser half of the truth.
@@ -80,7 +106,9 @@ fn look(plan: &Plan, clusters: &Clusters, ledger: Option<&TopicInfo>) -> Result<
     let in_ledger = known.iter().flat_map(|(seen, _)| &seen.lanes);
     let in_ledger: BTreeSet<Arc<str>> =
         in_ledger.flat_map(|lane| lane.partitions.keys().map(|at| at.topic.clone())).collect();
-    let Pairs { pairs, mut to_create, mut warnings } = topic_pairs(plan, clusters, &in_ledger)?;
+    let Pairs { pairs, mut to_create, mut warnings, failures } =
+        topic_pairs(plan, clusters, &in_ledger)?;
+    failed(failures)?;
     warnings.extend(ledger_warnings);
     let (seen, bound) = match known {
         Some(known) => known,
@@ -138,7 +166,8 @@ fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-fn new_ledger(plan: &Plan, lanes: u32) -> Result<NewTopic> {
+/// The ledger as it is made.
+pub fn new_ledger(plan: &Plan, lanes: u32) -> Result<NewTopic> {
     let name = plan.ledger_topic().to_owned();
     if !plan.ledger.create {
         return Err(Error::check("ledger-topic", format!("target has no ledger topic `{name}`"))

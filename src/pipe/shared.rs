@@ -1,14 +1,16 @@
 //! What all lanes of a worker share.
 
+use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use crate::ledger::Override;
 use crate::pipe::bound::Bound;
 use crate::pipe::clusters::Clusters;
 use crate::pipe::rate::Bucket;
 use crate::pipe::scope::Scope;
 use crate::pipe::view::View;
-use crate::plan::Plan;
+use crate::plan::{Plan, TopicPartition};
 use crate::report::Board;
 
 /// Made once per run; the lanes only read it.
@@ -19,6 +21,11 @@ pub struct Shared {
     pub clusters: Clusters,
     /// Which partitions.
     pub scope: Scope,
+    /// Partitions that came new while this worker was tailing: copied from their beginning, whatever the
+    /// plan's `start`.
+    pub fresh: BTreeSet<TopicPartition>,
+    /// What the plan takes responsibility for, to be written into the ledger once.
+    pub overrides: Vec<Override>,
     /// What the ledger is bound to.
     pub bound: Bound,
     /// The ledger as the watch sees it.

@@ -10,6 +10,8 @@ use std::sync::atomic::Ordering;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use tokio::runtime::Runtime;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use crate::cluster::{MemberEvent, Membership, Token};
@@ -29,6 +31,7 @@ enum Event {
     Ended(u32, LaneEnd),
     News,
     Failed(Error),
+    Changed(String),
 }
 
 /// How long leaving the group may take; then its session time-out does it.
@@ -40,13 +43,38 @@ const ABORT_PATIENCE: Duration = Duration::from_secs(3);
 /// What a worker without lanes waits for.
 const LANES_WANTED: &str = "its share of the lanes from the target's group coordinator";
 const TICK: Duration = Duration::from_millis(250);
-/// Runs the worker until the plan is done, a signal, or an error.
-pub fn supervise(shared: &Arc<Shared>) -> Result<Outcome> {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Error::fault(format!("no runtime: {error}")))?
-        .block_on(async { Supervisor::start(shared)?.work().await })
+
+/// Runs the worker until the plan is done, a signal, or an error; or until a tail has to look again.
+pub fn supervise(shared: &Arc<Shared>, signals: &mut Option<Signals>) -> Result<Outcome> {
+    let signals = match signals {
+        Some(signals) => signals,
+        None => signals.insert(Signals::listen()?),
+    };
+    let Signals { runtime, interrupt, terminate } = signals;
+    runtime.block_on(async { Supervisor::start(shared)?.work(interrupt, terminate).await })
+}
+
+/// The process's ears for signals. They outlive a round of a tail, so that none is lost in between.
+pub struct Signals {
+    runtime: Runtime,
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Signals {
+    fn listen() -> Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| Error::fault(format!("no runtime: {error}")))?;
+        let listen = |kind| {
+            let _inside = runtime.enter();
+            signal(kind).map_err(|error| Error::fault(format!("no signal handler: {error}")))
+        };
+        let (interrupt, terminate) =
+            (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);
+        Ok(Self { runtime, interrupt, terminate })
+    }
 }
 
 struct Supervisor {
@@ -110,8 +138,14 @@ impl Supervisor {
             move |error| drop(failed.send(Event::Failed(error))),
         )
         .map_err(|error| Error::fault(format!("no thread for the watch: {error}")))?;
-        let failed = events.clone();
-        identity::start(shared, &duty, move |error| drop(failed.send(Event::Failed(error))))
+        let tell = events.clone();
+        let news = move |news| {
+            drop(tell.send(match news {
+                identity::News::Refused(error) => Event::Failed(error),
+                identity::News::Changed(what) => Event::Changed(what),
+            }));
+        };
+        identity::start(shared, &duty, news)
             .map_err(|error| Error::fault(format!("no thread for the topic ids: {error}")))?;
         let membership = join(shared, &events)?;
         shared.board.wait("worker", LANES_WANTED);
@@ -134,11 +168,7 @@ impl Supervisor {
         })
     }
 
-    async fn work(mut self) -> Result<Outcome> {
-        use tokio::signal::unix::{SignalKind, signal};
-        let fault = |error| Error::fault(format!("no signal handler: {error}"));
-        let mut interrupt = signal(SignalKind::interrupt()).map_err(fault)?;
-        let mut terminate = signal(SignalKind::terminate()).map_err(fault)?;
+    async fn work(mut self, interrupt: &mut Signal, terminate: &mut Signal) -> Result<Outcome> {
         let mut tick = tokio::time::interval(TICK);
         // The fence of an earlier worker may have been reached while we joined.
         self.news();
@@ -198,6 +228,11 @@ impl Supervisor {
             let stopped = if tail { Outcome::TailStopped } else { Outcome::Stopped(signal) };
             return self.end(Ok(stopped), Some(signal));
         };
+        if ending.result == Ok(Outcome::Changed) {
+            // The lanes are closing already: it only must not begin again.
+            (ending.result, ending.signal) = (Ok(Outcome::TailStopped), Some(signal));
+            return;
+        }
         tracing::warn!(signal, "no more waiting: open transactions are aborted");
         // An error stays the cause, and a plan that is done stays done.
         if ending.signal.is_some() && ending.result.is_ok() {
@@ -216,6 +251,10 @@ impl Supervisor {
             Event::Ended(lane, end) => self.ended(lane, end),
             Event::News => self.news(),
             Event::Failed(error) => self.fail(error),
+            Event::Changed(what) => {
+                tracing::info!("{what}: the lanes commit, then both clusters are looked at again");
+                self.end(Ok(Outcome::Changed), None);
+            }
         }
     }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::cluster::{At, ControlWriter};
 use crate::error::{Error, Result};
-use crate::ledger::{Done, Entry, Fence, Header, MAX_PART_BYTES, Refused, Role, encode};
+use crate::ledger::{Done, Entry, Fence, Header, MAX_PART_BYTES, Override, Refused, Role, encode};
 use crate::pipe::clusters::Clusters;
 use crate::pipe::decide::PATIENCE;
 use crate::pipe::plan_entry::plan_entry;
@@ -90,17 +90,22 @@ fn follow(shared: &Shared, read_to: &mut [i64]) -> Result<bool> {
 }
 
 fn control_work(shared: &Shared, writer: &mut Option<ControlWriter>) -> Result<()> {
-    let (no_header, plan) = {
+    let (no_header, plan, unrecorded) = {
         let control = &shared.view.seen().control;
         let known = control.plan_changes.iter().map(|(_, change)| change);
         let (fields, hash) = (shared.plan.fields(), shared.plan.hash());
-        (control.header.is_none(), plan_entry(known, &fields, &hash, now_ms()))
+        let unrecorded = unrecorded(&control.overrides, &shared.overrides);
+        (control.header.is_none(), plan_entry(known, &fields, &hash, now_ms()), unrecorded)
     };
     if no_header {
         return append(shared, writer, &[Entry::Header(control_header(shared))]);
     }
     if let Some(change) = plan {
         return append(shared, writer, &[Entry::Plan(change)]);
+    }
+    if !unrecorded.is_empty() {
+        let entries: Vec<Entry> = unrecorded.into_iter().map(Entry::Override).collect();
+        return append(shared, writer, &entries);
     }
     if shared.tail {
         return Ok(());
@@ -113,6 +118,15 @@ fn control_work(shared: &Shared, writer: &mut Option<ControlWriter>) -> Result<(
         return append(shared, writer, &fence.into_parts(MAX_PART_BYTES));
     }
     Ok(())
+}
+
+/// Of what the plan takes responsibility for now, what the ledger does not hold yet.
+fn unrecorded(recorded: &[(i64, Override)], now: &[Override]) -> Vec<Override> {
+    let same = |a: &Override, b: &Override| {
+        (&a.what, &a.topics, &a.reason) == (&b.what, &b.topics, &b.reason)
+    };
+    let known = |one: &&Override| recorded.iter().any(|(_, old)| same(old, one));
+    now.iter().filter(|one| !known(one)).cloned().collect()
 }
 
 fn control_header(shared: &Shared) -> Header {
@@ -198,4 +212,23 @@ pub fn start(
     std::thread::Builder::new()
         .name("watch".into())
         .spawn(move || watch(&shared, &duty, &news, &failed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_plan_allows_is_recorded_once_and_again_with_another_reason() {
+        let one = |reason: &str, at| Override {
+            what: "retention".into(),
+            topics: vec!["orders".into()],
+            reason: reason.into(),
+            at,
+        };
+        let recorded = [(4, one("agreed", 1))];
+        assert_eq!(unrecorded(&recorded, &[one("agreed", 9)]), []);
+        assert_eq!(unrecorded(&recorded, &[one("asked again", 9)]), [one("asked again", 9)]);
+        assert_eq!(unrecorded(&[], &[one("agreed", 9)]), [one("agreed", 9)]);
+    }
 }

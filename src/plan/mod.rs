@@ -17,12 +17,14 @@ mod settings;
 mod start;
 mod template;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod units;
 
 pub use fingerprint::{Binding, PlanField};
 pub use lanes::{MAX_LANES, auto_lanes, lane_of};
+pub use names::{metric_name, warned_about};
 pub use naming::Naming;
+pub use nearest::nearest;
 pub use partition::TopicPartition;
 pub use pattern::Pattern;
 pub use properties::{PropertyFault, check_by_table, looks_secret, owned};
@@ -32,4 +34,4 @@ pub use select::{Selection, TopicPair};
 pub use settings::*;
 pub use start::Start;
 pub use template::template;
-pub use units::format_size;
+pub use units::{format_size, parse_rate};

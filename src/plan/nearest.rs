@@ -4,10 +4,7 @@
 const SIMILAR: f64 = 0.6;
 
 /// The candidate that is most similar to `word`, if any is similar; the first of equals.
-pub(super) fn nearest<'c>(
-    word: &str,
-    candidates: impl IntoIterator<Item = &'c str>,
-) -> Option<&'c str> {
+pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let word = word.to_lowercase();
     let mut best: Option<(f64, &str)> = None;
     for candidate in candidates {

@@ -5,6 +5,7 @@
 pub mod audit;
 mod bars;
 pub mod board;
+pub mod check;
 pub mod ledger_print;
 pub mod line;
 pub mod logs;

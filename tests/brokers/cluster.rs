@@ -1,6 +1,6 @@
 //! Clusters of one or more KRaft brokers on free loopback ports.
 
-use super::distribution::{Distribution, write};
+use super::distribution::{Distribution, Release, write};
 use super::jvm::{self, Jvm, wait_until};
 use super::properties::{self, Node, Proxied};
 use super::{Error, ports, run};
@@ -28,6 +28,7 @@ pub struct Builder {
     heap_mb: u32,
     full_jit: bool,
     proxied: bool,
+    release: Release,
 }
 
 impl Builder {
@@ -69,6 +70,14 @@ impl Builder {
         self
     }
 
+    /// Another Kafka than the pinned one. One that needs ZooKeeper has one broker, and makes up its
+    /// cluster id itself.
+    #[must_use]
+    pub fn release(mut self, release: Release) -> Builder {
+        self.release = release;
+        self
+    }
+
     /// For measurements: brokers that start more slowly and run as fast as they can.
     #[must_use]
     pub fn full_jit(mut self) -> Builder {
@@ -81,7 +90,7 @@ impl Builder {
     /// # Errors
     /// What to install; or how a broker ended, the last lines of its log, and where the rest is.
     pub fn start(self) -> Result<Cluster, Error> {
-        let distribution = Distribution::get()?;
+        let distribution = Distribution::of(self.release)?;
         let folder = unused(run::folder()?, &self.name);
         fs::create_dir_all(&folder).map_err(|e| Error::io("create", &folder, &e))?;
         let cluster_id = properties::cluster_id()?;
@@ -168,6 +177,7 @@ impl Cluster {
             heap_mb: 320,
             full_jit: false,
             proxied: false,
+            release: Release::Pinned,
         }
     }
 
@@ -232,10 +242,10 @@ impl Cluster {
     /// has to run out.
     pub fn restart(&self, id: usize) -> Result<(), Error> {
         self.stop(id)?;
-        let distribution = Distribution::get()?;
+        let distribution = Distribution::of(self.builder.release)?;
         let mut broker = self.broker(id);
         broker.launch(distribution, &self.builder, &self.cluster_id)?;
-        broker.await_serving()
+        broker.await_serving(self.builder.release)
     }
 
     /// SIGSTOP: connections stay open, and nobody answers.
@@ -262,12 +272,17 @@ impl Cluster {
     fn start(&self, distribution: &Distribution, nodes: &[Node]) -> Result<(), Error> {
         for id in 1..=nodes.len() {
             let mut broker = self.broker(id);
-            let settings = properties::of_node(id, nodes, &broker.data, &self.builder.config);
+            let of = &self.builder;
+            let settings = if of.release.needs_zookeeper() {
+                properties::with_zookeeper(nodes[id - 1], &broker.data, &of.config)
+            } else {
+                properties::of_node(id, nodes, &broker.data, &of.config)
+            };
             write(&broker.properties, &settings)?;
             let _ = fs::remove_dir_all(&broker.data); // of an attempt with other ports
             broker.launch(distribution, &self.builder, &self.cluster_id)?;
         }
-        (1..=nodes.len()).try_for_each(|id| self.broker(id).await_serving())
+        (1..=nodes.len()).try_for_each(|id| self.broker(id).await_serving(self.builder.release))
     }
 
     fn had_port_clash(&self) -> bool {
@@ -299,19 +314,28 @@ impl Broker {
         }
         fs::create_dir_all(&self.data).map_err(|e| Error::io("create", &self.data, &e))?;
         let mut command = distribution.java(builder.heap_mb, builder.full_jit);
-        command.extend(["Node".into(), self.properties.clone().into(), cluster_id.into()]);
+        command.extend([
+            builder.release.main().into(),
+            self.properties.clone().into(),
+            cluster_id.into(),
+        ]);
         self.jvm = Some(Jvm::start(&command, &self.log, &self.data)?);
         Ok(())
     }
 
     /// A broker says that it has started once the controller has let it in; then its port is tried.
-    fn await_serving(&mut self) -> Result<(), Error> {
+    fn await_serving(&mut self, release: Release) -> Result<(), Error> {
+        let started = if release.needs_zookeeper() {
+            "[KafkaServer id=1] started"
+        } else {
+            "Kafka Server started"
+        };
         let address = SocketAddr::from(([127, 0, 0, 1], self.node.broker));
         let mut ended = false;
         let serves = wait_until(START, || {
             ended = self.jvm.as_mut().is_none_or(Jvm::has_ended);
             ended
-                || self.read_log().contains("Kafka Server started")
+                || self.read_log().contains(started)
                     && TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_ok()
         });
         match (serves, ended) {

@@ -1,4 +1,5 @@
-//! A pinned Apache Kafka: fetched once with Maven, or the one that `KAFKA_HOME` names.
+//! A pinned Apache Kafka: fetched once with Maven, or the one that `KAFKA_HOME` names. And two old ones,
+//! of which only brokers are started.
 
 use super::java::{self, Jdk};
 use super::properties::{self, Node};
@@ -27,7 +28,43 @@ const SOURCES: [(&str, &str); 12] = [
     ("Tampered.java", include_str!("java/Tampered.java")),
     ("WarmUp.java", include_str!("java/WarmUp.java")),
 ];
+/// What starts an old broker; compiled on this machine, once for each.
+const OLD_SOURCES: [(Release, (&str, &str)); 2] = [
+    (Release::V3_9, ("Node.java", include_str!("java/Node.java"))),
+    (Release::V2_8, ("ZooNode.java", include_str!("java/ZooNode.java"))),
+];
 const LOG4J: &str = include_str!("log4j2.properties");
+
+/// Which Apache Kafka.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Release {
+    /// The pinned one.
+    Pinned,
+    /// The last one that still has ZooKeeper; runs without.
+    V3_9,
+    /// The first one with topic ids; needs ZooKeeper.
+    V2_8,
+}
+
+impl Release {
+    fn pom(self) -> &'static str {
+        match self {
+            Release::Pinned => POM,
+            Release::V3_9 => include_str!("pom-3.9.xml"),
+            Release::V2_8 => include_str!("pom-2.8.xml"),
+        }
+    }
+
+    /// Whether brokers need ZooKeeper.
+    pub fn needs_zookeeper(self) -> bool {
+        self == Release::V2_8
+    }
+
+    /// The main class of a broker.
+    pub fn main(self) -> &'static str {
+        if self.needs_zookeeper() { "ZooNode" } else { "Node" }
+    }
+}
 
 /// The jars of Apache Kafka, and what was built from and for them.
 #[derive(Debug)]
@@ -46,8 +83,18 @@ pub struct Distribution {
 impl Distribution {
     /// Ready to use; the first call on a machine fetches, compiles and warms up (about 20 s).
     pub fn get() -> Result<&'static Distribution, Error> {
-        static GOT: OnceLock<Result<Distribution, Error>> = OnceLock::new();
-        GOT.get_or_init(provide).as_ref().map_err(Clone::clone)
+        Distribution::of(Release::Pinned)
+    }
+
+    /// The same for any release.
+    pub fn of(release: Release) -> Result<&'static Distribution, Error> {
+        type Got = OnceLock<Result<Distribution, Error>>;
+        static GOT: [Got; 3] = [Got::new(), Got::new(), Got::new()];
+        let got = GOT[release as usize].get_or_init(|| match release {
+            Release::Pinned => provide(),
+            old => provide_old(old),
+        });
+        got.as_ref().map_err(Clone::clone)
     }
 
     /// `java` with flags for a quick start, up to and without the main class.
@@ -94,7 +141,7 @@ fn provide() -> Result<Distribution, Error> {
     let home = std::env::var_os("KAFKA_HOME").filter(|home| !home.is_empty());
     let libs = match &home {
         Some(home) => Path::new(home).join("libs"),
-        None => fetched(&folder)?,
+        None => fetched(&folder, Release::Pinned)?,
     };
     let jars = jars_in(&libs).unwrap_or_default();
     let version = version_of(&jars).ok_or_else(|| {
@@ -109,14 +156,10 @@ fn provide() -> Result<Distribution, Error> {
     (&jars, &jdk.version, SOURCES, LOG4J).hash(&mut hasher);
     let tools = folder.join(format!("tools-{version}-{:016x}", hasher.finish()));
     if !tools.is_dir() {
-        compile(&jdk, &jars, &tools)?;
+        compile(&jdk, &jars, &SOURCES, &tools)?;
     }
     let log4j = home.is_some().then(|| tools.join("log4j2.properties"));
-    let mut class_path = tools.join("tools.jar").into_os_string();
-    for jar in &jars {
-        class_path.push(":");
-        class_path.push(jar);
-    }
+    let class_path = class_path(&tools, &jars);
     let mut distribution = Distribution { jdk, version, class_path, archive: None, log4j };
     let archive = tools.join("classes.jsa");
     if !archive.is_file() && !tools.join("no-archive").exists() {
@@ -126,12 +169,42 @@ fn provide() -> Result<Distribution, Error> {
     Ok(distribution)
 }
 
+/// Without an archive of classes: such a broker starts in 3 s as it is.
+fn provide_old(release: Release) -> Result<Distribution, Error> {
+    let jdk = java::find()?;
+    let folder = run::kafka_folder();
+    fs::create_dir_all(&folder).map_err(|e| Error::io("create", &folder, &e))?;
+    let _alone = run::lock(&folder.join("lock"))?;
+    let jars = fetched(&folder, release).map(|libs| jars_in(&libs).unwrap_or_default())?;
+    let version = pom_version(release).to_owned();
+    let sources: Vec<_> =
+        OLD_SOURCES.iter().filter(|(of, _)| *of == release).map(|(_, source)| *source).collect();
+    let mut hasher = DefaultHasher::new();
+    (&jars, &jdk.version, &sources).hash(&mut hasher);
+    let tools = folder.join(format!("tools-{version}-{:016x}", hasher.finish()));
+    if !tools.is_dir() {
+        compile(&jdk, &jars, &sources, &tools)?;
+    }
+    let class_path = class_path(&tools, &jars);
+    Ok(Distribution { jdk, version, class_path, archive: None, log4j: None })
+}
+
+fn class_path(tools: &Path, jars: &[PathBuf]) -> OsString {
+    let mut class_path = tools.join("tools.jar").into_os_string();
+    for jar in jars {
+        class_path.push(":");
+        class_path.push(jar);
+    }
+    class_path
+}
+
 /// The folder with the jars of the pom's Kafka. A fetch that was cut off is never taken for whole:
 /// the folder gets its name last.
-fn fetched(folder: &Path) -> Result<PathBuf, Error> {
-    let version = pom_version();
+fn fetched(folder: &Path, release: Release) -> Result<PathBuf, Error> {
+    let version = pom_version(release);
     let kept = folder.join(version);
-    let of_this_pom = fs::read_to_string(kept.join("pom.xml")).is_ok_and(|pom| pom == POM);
+    let of_this_pom =
+        fs::read_to_string(kept.join("pom.xml")).is_ok_and(|pom| pom == release.pom());
     if of_this_pom {
         return Ok(kept.join("libs"));
     }
@@ -140,7 +213,7 @@ fn fetched(folder: &Path) -> Result<PathBuf, Error> {
     remove(&partial)?;
     fs::create_dir_all(&partial).map_err(|e| Error::io("create", &partial, &e))?;
     let pom = partial.join("pom.xml");
-    write(&pom, POM)?;
+    write(&pom, release.pom())?;
     eprintln!("fetching Apache Kafka {version} with Maven, once, into `{}`", kept.display());
     let mut command = Command::new(mvn);
     command.args(["-q", "-B", "-f"]).arg(&pom).arg("dependency:copy-dependencies");
@@ -156,9 +229,9 @@ fn fetched(folder: &Path) -> Result<PathBuf, Error> {
     Ok(kept.join("libs"))
 }
 
-/// The pinned version, as `pom.xml` has it.
-pub fn pom_version() -> &'static str {
-    let after = POM.split_once("<kafka.version>").map_or("", |(_, after)| after);
+/// The version of a release, as its pom has it.
+pub fn pom_version(release: Release) -> &'static str {
+    let after = release.pom().split_once("<kafka.version>").map_or("", |(_, after)| after);
     after.split_once('<').map_or("", |(version, _)| version)
 }
 
@@ -180,7 +253,12 @@ fn version_of(jars: &[PathBuf]) -> Option<String> {
 }
 
 /// Classes go into a jar, because the archive of classes takes nothing else.
-fn compile(jdk: &Jdk, jars: &[PathBuf], tools: &Path) -> Result<(), Error> {
+fn compile(
+    jdk: &Jdk,
+    jars: &[PathBuf],
+    sources: &[(&str, &str)],
+    tools: &Path,
+) -> Result<(), Error> {
     let partial = tools.with_extension("partial");
     remove(&partial)?;
     let classes = partial.join("classes");
@@ -191,7 +269,7 @@ fn compile(jdk: &Jdk, jars: &[PathBuf], tools: &Path) -> Result<(), Error> {
         .arg("-cp")
         .arg(jars.iter().fold(OsString::new(), |all, jar| joined_with(all, ":", jar.as_os_str())));
     javac.arg("-d").arg(&classes);
-    for (name, source) in SOURCES {
+    for (name, source) in sources {
         let file = partial.join(name);
         write(&file, source)?;
         javac.arg(file);

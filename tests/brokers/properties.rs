@@ -37,8 +37,6 @@ pub fn of_node(id: usize, nodes: &[Node], data: &Path, config: &[(String, String
     let Node { broker, controller, proxied } = nodes[id - 1];
     let voters: Vec<String> =
         (1..).zip(nodes).map(|(id, node)| format!("{id}@127.0.0.1:{}", node.controller)).collect();
-    let replicas = nodes.len().min(3).to_string();
-    let in_sync = if nodes.len() < 3 { "1" } else { "2" };
     let data = data.to_string_lossy();
     let mut listeners =
         format!("PLAINTEXT://127.0.0.1:{broker},CONTROLLER://127.0.0.1:{controller}");
@@ -58,11 +56,40 @@ pub fn of_node(id: usize, nodes: &[Node], data: &Path, config: &[(String, String
         ("listeners", &listeners),
         ("advertised.listeners", &advertised),
         ("log.dirs", &data),
-        ("default.replication.factor", &replicas),
-        ("offsets.topic.replication.factor", &replicas),
-        ("transaction.state.log.replication.factor", &replicas),
+    ];
+    let replicas = nodes.len().min(3).to_string();
+    let in_sync = if nodes.len() < 3 { "1" } else { "2" };
+    text(&own, &replicas, in_sync, config)
+}
+
+/// `server.properties` of a broker that keeps its metadata in ZooKeeper, which listens on the node's
+/// second port.
+pub fn with_zookeeper(node: Node, data: &Path, config: &[(String, String)]) -> String {
+    let listener = format!("PLAINTEXT://{}", node.address());
+    let (zookeeper, logs) = (format!("127.0.0.1:{}", node.controller), data.join("logs"));
+    let logs = logs.to_string_lossy();
+    let own = [
+        ("broker.id", "1"),
+        ("zookeeper.connect", &zookeeper),
+        ("listeners", &listener),
+        ("advertised.listeners", &listener),
+        ("log.dirs", &logs),
+    ];
+    text(&own, "1", "1", config)
+}
+
+fn text(
+    own: &[(&str, &str)],
+    replicas: &str,
+    in_sync: &str,
+    config: &[(String, String)],
+) -> String {
+    let common = [
+        ("default.replication.factor", replicas),
+        ("offsets.topic.replication.factor", replicas),
+        ("transaction.state.log.replication.factor", replicas),
         ("transaction.state.log.min.isr", in_sync),
-        ("share.coordinator.state.topic.replication.factor", &replicas),
+        ("share.coordinator.state.topic.replication.factor", replicas),
         ("share.coordinator.state.topic.min.isr", in_sync),
         ("auto.create.topics.enable", "false"),
         ("group.initial.rebalance.delay.ms", "0"),
@@ -87,7 +114,7 @@ pub fn of_node(id: usize, nodes: &[Node], data: &Path, config: &[(String, String
     ];
     let mut text = String::new();
     let config = config.iter().map(|(key, value)| (key.as_str(), value.as_str()));
-    for (key, value) in own.into_iter().chain(config) {
+    for (key, value) in own.iter().copied().chain(common).chain(config) {
         let _ = writeln!(text, "{key}={}", escaped(value));
     }
     text

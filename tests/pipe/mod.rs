@@ -6,7 +6,7 @@ pub mod harness;
 mod moves;
 mod outages;
 mod pace;
-mod refusals;
+pub mod refusals;
 mod refusals_deletions;
 mod refusals_disk;
 mod refusals_group;

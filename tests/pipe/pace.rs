@@ -17,7 +17,8 @@ fn records_come_no_faster_than_the_plan_allows() -> Result<(), Error> {
     target.create_topic("pace", 4, &[("message.timestamp.type", "LogAppendTime")])?;
     let numbered = Numbered { value_size: 1_000, ..Numbered::new("pace", 4, 10_000) };
     source.produce_numbered(&numbered, &Writing::default())?;
-    let rest = "topics.include = [\"pace\"]\nrun.lanes = 4\nrun.max_rate = \"1MiB/s\"";
+    let rest = "topics.include = [\"pace\"]\nrun.lanes = 4\nrun.max_rate = \"1MiB/s\"\n\
+                [[check.allow]]\ncheck = 'timestamp-type'\ntopics = ['pace']\nreason = 'to see them'";
     let migration = Migration::new("pace", rest);
     migration.run(&[]).expect(0);
 

@@ -82,6 +82,11 @@ impl Case {
 fn a_later_run_that_comes_too_late_is_refused_before_it_changes_anything() -> Result<(), Error> {
     let case = copied("deletions-later")?;
     case.source.set_topic_config(&case.name, &AT_ONCE)?;
+    let checked = case.migration.verb("check", &["--json"]).expect(7);
+    assert!(
+        checked.stdout.contains("deletions-expired: source `deletions-later-0`"),
+        "{checked:?}"
+    );
     let words = case.refused("deletions-expired")?;
     let what = [
         "source `deletions-later-0` is compacted with `delete.retention.ms` of 0s",

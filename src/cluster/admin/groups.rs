@@ -1,9 +1,9 @@
-//! Consumer groups from outside: committed offsets and members.
+//! Consumer groups from outside: which there are, committed offsets, states and members.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Admin, CHUNK, REQUEST};
-use crate::cluster::class::ClusterError;
+use crate::cluster::class::{Call, Class, ClusterError, classify};
 use crate::cluster::sys::code::Code;
 use crate::cluster::sys::fault::Fault;
 use crate::cluster::sys::groups;
@@ -25,7 +25,88 @@ pub struct GroupMember {
     pub partitions: Vec<TopicPartition>,
 }
 
+/// A group as its coordinator describes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GroupDetail {
+    /// Its state as Kafka's tools write it; a group that does not exist is `Dead`.
+    pub state: &'static str,
+    /// Its members.
+    pub members: Vec<GroupMember>,
+    /// What we may do with it, as numbers of the protocol (KIP-430; 3 is Read); none where the broker
+    /// does not tell.
+    pub authorized: Option<BTreeSet<i32>>,
+}
+
+/// Groups that are asked about at the same time.
+const TOGETHER: usize = 50;
+
 impl Admin {
+    /// The names of all groups that we may see.
+    pub fn groups(&self) -> Result<BTreeSet<String>, ClusterError> {
+        let listed = self.retry("cannot list the groups", || {
+            groups::listed(&groups::list(&self.client, REQUEST).wait(REQUEST * 2)?)
+        })?;
+        Ok(listed.into_iter().map(|(name, _)| name).collect())
+    }
+
+    /// State, members and our rights of these groups. Groups fail one by one.
+    pub fn describe_groups(
+        &self,
+        names: &[&str],
+    ) -> Result<BTreeMap<String, Result<GroupDetail, ClusterError>>, ClusterError> {
+        let mut found = BTreeMap::new();
+        for chunk in names.chunks(TOGETHER) {
+            let answer = self.retry("cannot describe the groups", || {
+                let request = groups::describe(&self.client, chunk, true, REQUEST)?;
+                let answer = groups::described(&request.wait(REQUEST * 2)?);
+                // What passes is asked again for all of them.
+                let passing = answer
+                    .iter()
+                    .filter_map(|group| group.as_ref().err())
+                    .find(|(_, fault)| classify(Call::Ask, fault) == Class::Retriable);
+                match passing {
+                    Some((_, fault)) => Err(fault.clone()),
+                    None => Ok(answer),
+                }
+            })?;
+            found.extend(answer.into_iter().map(|group| match group {
+                Ok(group) => (group.name.clone(), Ok(detail(group))),
+                Err((name, fault)) => {
+                    let what = format!("cannot describe group `{name}`");
+                    (name, Err(self.error(&what, &fault)))
+                }
+            }));
+        }
+        Ok(found)
+    }
+
+    /// The partitions that these groups have committed offsets for, stable or not. For a client that was
+    /// connected with [`connect_for`](Admin::connect_for). Groups fail one by one.
+    pub fn groups_partitions(
+        &self,
+        names: &[&str],
+    ) -> BTreeMap<String, Result<Vec<TopicPartition>, ClusterError>> {
+        let mut found = BTreeMap::new();
+        for chunk in names.chunks(TOGETHER) {
+            // All are asked before the first answer is waited for.
+            let ask = |name: &str| groups::all_offsets(&self.client, name, REQUEST);
+            let started: Vec<_> = chunk.iter().map(|&name| (name, ask(name))).collect();
+            for (name, first) in started {
+                let mut first = Some(first);
+                let answer = self.retry(&cannot_read(name), || {
+                    let request = first.take().unwrap_or_else(|| ask(name));
+                    groups::committed(&request.wait(REQUEST * 2)?)
+                });
+                let partitions = answer.map(|entries| {
+                    let committed = entries.into_iter().filter(|entry| entry.offset >= 0);
+                    committed.map(|e| TopicPartition::new(e.topic, e.partition)).collect()
+                });
+                found.insert(name.to_owned(), partitions);
+            }
+        }
+        found
+    }
+
     /// The committed offsets of `group`, which must be the one connected for; stable ones only:
     /// waits for open transactions. Partitions without one are left out.
     pub fn group_offsets(
@@ -85,24 +166,35 @@ impl Admin {
 
     /// The members of `group`; none where there is no such group.
     pub fn group_members(&self, group: &str) -> Result<Vec<GroupMember>, ClusterError> {
-        let what = format!("cannot describe group `{group}`");
-        let members = self.retry(&what, || {
-            groups::members(&groups::describe(&self.client, group, REQUEST).wait(REQUEST * 2)?)
-        })?;
-        Ok(members
+        let found = self.describe_groups(&[group])?.remove(group);
+        found.map_or(Ok(Vec::new()), |group| group.map(|group| group.members))
+    }
+}
+
+fn detail(group: groups::Described) -> GroupDetail {
+    let members = group.members.into_iter().map(|member| GroupMember {
+        member_id: member.id,
+        instance_id: member.instance_id,
+        client_id: member.client_id,
+        host: member.host,
+        partitions: member
+            .assigned
             .into_iter()
-            .map(|member| GroupMember {
-                member_id: member.id,
-                instance_id: member.instance_id,
-                client_id: member.client_id,
-                host: member.host,
-                partitions: member
-                    .assigned
-                    .into_iter()
-                    .map(|entry| TopicPartition::new(entry.topic, entry.partition))
-                    .collect(),
-            })
-            .collect())
+            .map(|entry| TopicPartition::new(entry.topic, entry.partition))
+            .collect(),
+    });
+    GroupDetail {
+        // The library's numbers (`rd_kafka_consumer_group_state_t`).
+        state: match group.state {
+            1 => "PreparingRebalance",
+            2 => "CompletingRebalance",
+            3 => "Stable",
+            4 => "Dead",
+            5 => "Empty",
+            _ => "Unknown",
+        },
+        members: members.collect(),
+        authorized: group.authorized.map(|numbers| numbers.into_iter().collect()),
     }
 }
 

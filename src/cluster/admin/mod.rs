@@ -3,13 +3,20 @@
 //! Retriable errors are tried again, visibly, for half a minute; what is returned is final for the
 //! caller, whatever its class.
 
+mod acls;
+mod cluster;
 mod groups;
 mod offsets;
 mod topics;
 
-pub use groups::GroupMember;
+pub use acls::AclEntry;
+pub use cluster::{ApiVersions, Broker, ClusterDetail};
+pub use groups::{GroupDetail, GroupMember};
 pub use offsets::{At, OffsetAt};
-pub use topics::{Created, NewTopic, PendingTopicIds, TopicConfig, TopicInfo};
+pub use topics::{
+    ConfigSource, Created, NewTopic, PartitionDetail, PendingTopicIds, TopicConfig, TopicDetail,
+    TopicInfo,
+};
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -64,6 +71,9 @@ impl Admin {
     ) -> Result<Admin, ClusterError> {
         let mut own = own.to_vec();
         own.push(("metadata.max.age.ms", MEMORY.as_millis().to_string()));
+        // Says which requests the brokers know, and little else.
+        let debug = connection.property("debug").map(|plan| format!("{plan},feature"));
+        own.push(("debug", debug.unwrap_or_else(|| "feature".to_owned())));
         let client = connection.start(role, "admin", &own, 0)?;
         let brokers = connection.reach(&client, PATIENCE)?.brokers;
         Ok(Admin { connection: connection.clone(), client, brokers })

@@ -8,7 +8,7 @@ use crate::cluster::class::{Call, Class, ClusterError, classify};
 use crate::cluster::sys::code::Code;
 use crate::cluster::sys::fault::Fault;
 use crate::cluster::sys::list::PartitionList;
-use crate::cluster::sys::offsets::{EARLIEST, LATEST, list, listed};
+use crate::cluster::sys::offsets::{EARLIEST, LATEST, NEWEST, list, listed, with_timestamps};
 use crate::plan::TopicPartition;
 
 /// Which offset of a partition.
@@ -37,6 +37,9 @@ pub struct OffsetAt {
 
 /// What each partition's question came to.
 type Found = BTreeMap<TopicPartition, Result<OffsetAt, ClusterError>>;
+
+/// The greatest timestamp of each partition; none where it has no record.
+type Newest = BTreeMap<TopicPartition, Result<Option<i64>, ClusterError>>;
 
 impl Admin {
     /// The offset `at` of each partition. Partitions fail one by one: a missing one is its own error.
@@ -67,6 +70,38 @@ impl Admin {
             self.end_where_none(&mut found)?;
         }
         Ok(found)
+    }
+
+    /// The greatest timestamp of each partition's records, in milliseconds since 1970; none where there
+    /// is no record. All is none where the brokers cannot tell (before 3.0) or we cannot see whether they
+    /// can: they would not refuse the question, but answer another one.
+    pub fn newest(&self, partitions: &[TopicPartition]) -> Result<Option<Newest>, ClusterError> {
+        const LIST_OFFSETS: i16 = 2;
+        if self.api_versions().get(&LIST_OFFSETS).is_none_or(|(_, highest)| *highest < 7) {
+            return Ok(None);
+        }
+        let mut found = Newest::new();
+        for chunk in partitions.chunks(CHUNK) {
+            let entries = self.retry("cannot read the greatest timestamps", || {
+                let mut wanted = PartitionList::new(chunk.len());
+                for partition in chunk {
+                    wanted.add(&partition.topic, partition.partition, NEWEST, None);
+                }
+                let request = list(&self.client, &wanted, false, REQUEST)?;
+                Ok(with_timestamps(&request.wait(REQUEST * 2)?))
+            })?;
+            for (entry, timestamp) in entries {
+                let at = TopicPartition::new(entry.topic, entry.partition);
+                let answer = if entry.code.is_ok() {
+                    Ok((entry.offset >= 0).then_some(timestamp))
+                } else {
+                    let what = format!("cannot read the greatest timestamp of `{at}`");
+                    Err(self.error(&what, &Fault::from_code(entry.code)))
+                };
+                found.insert(at, answer);
+            }
+        }
+        Ok(Some(found))
     }
 
     /// One request. What passes goes to `again`, unless this was the last try.

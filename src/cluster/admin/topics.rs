@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::{Admin, CHUNK, PATIENCE, REQUEST};
-use crate::cluster::class::{Call, ClusterError};
+use crate::cluster::class::{Call, Class, ClusterError, classify};
 use crate::cluster::connect::Connection;
 use crate::cluster::sys::client::Client;
 use crate::cluster::sys::code::Code;
+use crate::cluster::sys::configs::{self, Of};
 use crate::cluster::sys::fault::Fault;
 use crate::cluster::sys::request::Pending;
 use crate::cluster::sys::topics::{self, Described};
@@ -35,8 +36,57 @@ pub struct TopicConfig {
     pub value: Option<String>,
     /// Set on the topic itself, not inherited.
     pub explicit: bool,
+    /// Where the value comes from.
+    pub source: ConfigSource,
     /// The broker hides its value.
     pub sensitive: bool,
+}
+
+/// Where the value of a configuration comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConfigSource {
+    /// Set on the topic itself.
+    Topic,
+    /// Set in the cluster: in a broker's file, or while it runs.
+    Cluster,
+    /// Nobody set it: Kafka's default.
+    Default,
+    /// A newer broker knows a source that we do not.
+    Other,
+}
+
+impl ConfigSource {
+    fn of(number: i32) -> Self {
+        match number {
+            configs::OF_TOPIC => Self::Topic,
+            configs::OF_BROKER | configs::OF_ALL_BROKERS | configs::OF_FILE => Self::Cluster,
+            configs::DEFAULT => Self::Default,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// All about a topic but its configurations.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TopicDetail {
+    /// Its partitions, in the order of their numbers.
+    pub partitions: Vec<PartitionDetail>,
+    /// The cluster's own.
+    pub internal: bool,
+    /// What we may do with it, as numbers of the protocol (KIP-430; 3 is Read); none where the broker
+    /// does not tell.
+    pub authorized: Option<BTreeSet<i32>>,
+}
+
+/// A partition, and who holds it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartitionDetail {
+    /// Id of the broker that leads it; none while nobody does.
+    pub leader: Option<i32>,
+    /// Ids of the brokers that should hold it.
+    pub replicas: Vec<i32>,
+    /// Ids of those that hold all of it.
+    pub in_sync: Vec<i32>,
 }
 
 /// A topic to be made.
@@ -81,7 +131,8 @@ impl Admin {
         let mut found = BTreeMap::new();
         for chunk in wanted.chunks(CHUNK) {
             let answer = self.retry("cannot describe the topics", || {
-                let request = topics::describe(&self.client, chunk.iter().copied(), REQUEST);
+                let request =
+                    topics::describe(&self.client, chunk.iter().copied(), false, REQUEST)?;
                 existing(topics::described(&request.wait(REQUEST * 2)?))
             })?;
             found.extend(answer);
@@ -92,8 +143,10 @@ impl Admin {
     /// Asks for topic ids without waiting; the request is on its way when this returns.
     pub fn start_topic_ids(&self, names: &[Arc<str>]) -> PendingTopicIds {
         let wanted: BTreeSet<Arc<str>> = names.iter().cloned().collect();
+        let names = wanted.iter().map(AsRef::as_ref);
         let request = (!wanted.is_empty())
-            .then(|| topics::describe(&self.client, wanted.iter().map(AsRef::as_ref), REQUEST));
+            .then(|| topics::describe(&self.client, names, false, REQUEST).ok())
+            .flatten();
         PendingTopicIds {
             connection: self.connection.clone(),
             client: Arc::clone(&self.client),
@@ -101,25 +154,62 @@ impl Admin {
         }
     }
 
+    /// Brokers, partitions and rights of these topics; none for a name without a topic. Topics fail one
+    /// by one: one that we may not see is its own error.
+    pub fn details(
+        &self,
+        names: &[&str],
+    ) -> Result<BTreeMap<String, Result<Option<TopicDetail>, ClusterError>>, ClusterError> {
+        let mut found = BTreeMap::new();
+        for chunk in names.chunks(CHUNK) {
+            let answer = self.retry("cannot describe the topics", || {
+                let names = chunk.iter().copied();
+                let request = topics::describe(&self.client, names, true, REQUEST)?;
+                let answer = topics::described(&request.wait(REQUEST * 2)?);
+                // What passes is asked again for all of them.
+                let passing = answer.iter().map(|topic| topic.code).find(|code| {
+                    classify(Call::Ask, &Fault::from_code(*code)) == Class::Retriable
+                        && !missing(*code)
+                });
+                passing.map_or(Ok(answer), |code| Err(Fault::from_code(code)))
+            })?;
+            found.extend(answer.into_iter().map(|topic| {
+                let what = format!("cannot describe topic `{}`", topic.name);
+                let detail = match topic.code {
+                    Code::OK => Ok(Some(detail(topic.clone()))),
+                    code if missing(code) => Ok(None),
+                    code => Err(self.error(&what, &Fault::from_code(code))),
+                };
+                (topic.name, detail)
+            }));
+        }
+        Ok(found)
+    }
+
     /// The configurations in effect of these topics, by topic.
     pub fn configs(
         &self,
         names: &[&str],
     ) -> Result<BTreeMap<String, Vec<TopicConfig>>, ClusterError> {
-        let mut found: BTreeMap<String, Vec<TopicConfig>> = BTreeMap::new();
+        self.configs_each(names)?.into_iter().map(|(name, found)| Ok((name, found?))).collect()
+    }
+
+    /// The same, but topics fail one by one.
+    pub fn configs_each(
+        &self,
+        names: &[&str],
+    ) -> Result<BTreeMap<String, Result<Vec<TopicConfig>, ClusterError>>, ClusterError> {
+        let mut found = BTreeMap::new();
         for chunk in names.chunks(CHUNK / 4) {
-            let entries = self.retry("cannot read the topics' configurations", || {
-                let request = topics::describe_configs(&self.client, chunk, REQUEST);
-                topics::configs(&request.wait(REQUEST * 2)?)
+            let answer = self.retry("cannot read the topics' configurations", || {
+                let request = configs::describe(&self.client, Of::Topics(chunk), REQUEST);
+                Ok(configs::described(&request.wait(REQUEST * 2)?))
             })?;
-            for entry in entries {
-                found.entry(entry.topic).or_default().push(TopicConfig {
-                    name: entry.name,
-                    value: entry.value,
-                    explicit: entry.explicit,
-                    sensitive: entry.sensitive,
-                });
-            }
+            found.extend(answer.into_iter().map(|(name, entries)| {
+                let what = format!("cannot read the configurations of topic `{name}`");
+                let entries = entries.map_err(|fault| self.error(&what, &fault));
+                (name, entries.map(|entries| entries.into_iter().map(config).collect()))
+            }));
         }
         Ok(found)
     }
@@ -152,6 +242,16 @@ impl Admin {
             self.await_leaders(&topic.name, usize::try_from(topic.partitions).unwrap_or(0))?;
         }
         Ok(outcome)
+    }
+
+    /// Gives a topic `total` partitions, and waits until each has a leader.
+    pub fn grow_topic(&self, name: &str, total: usize) -> Result<(), ClusterError> {
+        let what = format!("cannot give topic `{name}` {total} partitions");
+        self.retry(&what, || {
+            let request = topics::grow(&self.client, name, total, REQUEST)?;
+            topics::grown(&request.wait(REQUEST * 2)?)
+        })?;
+        self.await_leaders(name, total)
     }
 
     fn await_leaders(&self, name: &str, partitions: usize) -> Result<(), ClusterError> {
@@ -210,10 +310,15 @@ fn existing(answer: Vec<Described>) -> Result<BTreeMap<String, Option<TopicInfo>
     for topic in answer {
         let info = match topic.code {
             Code::OK => {
-                let Described { partitions, replicas, id, .. } = topic;
-                Some(TopicInfo { name: topic.name.clone(), partitions, replicas, id })
+                let replicas = topic.partitions.iter().map(|one| one.replicas.len()).min();
+                Some(TopicInfo {
+                    name: topic.name.clone(),
+                    partitions: topic.partitions.len(),
+                    replicas: replicas.unwrap_or(0),
+                    id: topic.id,
+                })
             }
-            Code::UNKNOWN_TOPIC_OR_PARTITION | Code::UNKNOWN_TOPIC => None,
+            code if missing(code) => None,
             code => {
                 let text = format!("topic `{}`: {}", topic.name, code.text());
                 return Err(Fault::new(code, text));
@@ -222,4 +327,32 @@ fn existing(answer: Vec<Described>) -> Result<BTreeMap<String, Option<TopicInfo>
         found.insert(topic.name, info);
     }
     Ok(found)
+}
+
+fn missing(code: Code) -> bool {
+    matches!(code, Code::UNKNOWN_TOPIC_OR_PARTITION | Code::UNKNOWN_TOPIC)
+}
+
+fn detail(topic: Described) -> TopicDetail {
+    let partitions = topic.partitions.into_iter().map(|one| PartitionDetail {
+        leader: one.leader,
+        replicas: one.replicas,
+        in_sync: one.in_sync,
+    });
+    TopicDetail {
+        partitions: partitions.collect(),
+        internal: topic.internal,
+        authorized: topic.authorized.map(|numbers| numbers.into_iter().collect()),
+    }
+}
+
+pub(super) fn config(entry: configs::Entry) -> TopicConfig {
+    let source = ConfigSource::of(entry.source);
+    TopicConfig {
+        name: entry.name,
+        value: entry.value,
+        explicit: source == ConfigSource::Topic,
+        source,
+        sensitive: entry.sensitive,
+    }
 }

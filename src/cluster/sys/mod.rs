@@ -17,12 +17,18 @@
 //! | [`copies::Copies`] | that a request was sent more than once | `tests/faults/proxy/late.rs` |
 //! | [`transaction`] | `send_offsets` with metadata that was looked at first; errors with their text | `writer.rs` |
 //! | [`group`] | generation and member id of the metadata; rebalance events without a callback; closing with a deadline | `membership.rs` |
-//! | [`request`], [`topics`], [`offsets`], [`groups`] | ListOffsets, DescribeTopics (topic ids), group offsets and members; answers that are collected later | `admin.rs`, `topics::tests` |
+//! | [`request`], [`topics`], [`offsets`], [`groups`] | ListOffsets, DescribeTopics (topic ids, our rights), group offsets, states and members; answers that are collected later | `admin.rs`, `topics::tests` |
+//! | [`cluster`] | DescribeCluster: brokers, controller, our rights | `check/wrappers.rs` |
+//! | [`configs`] | its value sources are an enum that newer brokers go beyond; an error ends the whole answer | `admin.rs`, `check/wrappers.rs` |
+//! | [`acls`] | DescribeAcls | `check/wrappers.rs` |
 
 #![allow(unsafe_code)]
 
+pub(super) mod acls;
 pub(super) mod client;
+pub(super) mod cluster;
 pub(super) mod code;
+pub(super) mod configs;
 pub(super) mod consume;
 pub(super) mod copies;
 pub(super) mod fault;
@@ -36,7 +42,7 @@ pub(super) mod request;
 pub(super) mod topics;
 pub(super) mod transaction;
 
-use std::ffi::{CStr, CString, c_char};
+use std::ffi::{CStr, CString, c_char, c_int};
 use std::time::Duration;
 
 /// A copy of a C string; empty where there is none.
@@ -55,6 +61,21 @@ unsafe fn text(text: *const c_char) -> String {
 fn c_string(text: &str) -> CString {
     let end = text.find('\0').unwrap_or(text.len());
     CString::new(&text[..end]).unwrap_or_default()
+}
+
+/// Calls `function` as one that returns an int instead of an enum: a newer broker may tell a value that
+/// the enum does not have.
+///
+/// # Safety
+/// As `function(argument)`; `E` is an enum of librdkafka.
+unsafe fn int_of<T, E>(function: unsafe extern "C" fn(*const T) -> E, argument: *const T) -> c_int {
+    const { assert!(size_of::<E>() == size_of::<c_int>()) };
+    type AsInt<T> = unsafe extern "C" fn(*const T) -> c_int;
+    // SAFETY: same C signature; only Rust's idea of the returned int differs.
+    let function =
+        unsafe { std::mem::transmute::<unsafe extern "C" fn(*const T) -> E, AsInt<T>>(function) };
+    // SAFETY: the caller's promise.
+    unsafe { function(argument) }
 }
 
 /// Milliseconds as librdkafka takes them; never "for ever", and at least 1 unless zero.

@@ -17,6 +17,10 @@ pub(crate) const EARLIEST: i64 = rd::rd_kafka_OffsetSpec_t::RD_KAFKA_OFFSET_SPEC
 /// Asks for the end: high watermark, or the last stable offset under `committed`.
 pub(crate) const LATEST: i64 = rd::rd_kafka_OffsetSpec_t::RD_KAFKA_OFFSET_SPEC_LATEST as i64;
 
+/// Asks for the record with the greatest timestamp (KIP-734, ListOffsets version 7). An older broker
+/// takes it for a time, and answers with the first record.
+pub(crate) const NEWEST: i64 = rd::rd_kafka_OffsetSpec_t::RD_KAFKA_OFFSET_SPEC_MAX_TIMESTAMP as i64;
+
 /// Asks for offsets; each entry's offset is [`EARLIEST`], [`LATEST`] or a time in milliseconds.
 pub(crate) fn list(
     client: &Arc<Client>,
@@ -41,6 +45,11 @@ pub(crate) fn list(
 
 /// Reads the answer to [`list`]: per partition its offset, leader epoch and error.
 pub(crate) fn listed(answer: &Event) -> Vec<Entry> {
+    with_timestamps(answer).into_iter().map(|(entry, _)| entry).collect()
+}
+
+/// The same, each with its record's timestamp; -1 where there is none.
+pub(crate) fn with_timestamps(answer: &Event) -> Vec<(Entry, i64)> {
     // SAFETY: a live event; everything that is read belongs to it and is copied.
     unsafe {
         let result = rd::rd_kafka_event_ListOffsets_result(answer.raw());
@@ -51,7 +60,10 @@ pub(crate) fn listed(answer: &Event) -> Vec<Entry> {
         let first = rd::rd_kafka_ListOffsets_result_infos(result, &raw mut count);
         elements(first, count)
             .iter()
-            .map(|&info| entry(rd::rd_kafka_ListOffsetsResultInfo_topic_partition(info)))
+            .map(|&info| {
+                let at = rd::rd_kafka_ListOffsetsResultInfo_topic_partition(info);
+                (entry(at), rd::rd_kafka_ListOffsetsResultInfo_timestamp(info))
+            })
             .collect()
     }
 }

@@ -165,6 +165,14 @@ impl Options {
         }
     }
 
+    /// Asks the brokers to tell what we may do with what is described (KIP-430).
+    pub(super) fn include_authorized(&self) -> Result<(), Fault> {
+        // SAFETY: live options; the error is ours.
+        unsafe {
+            Fault::take(rd::rd_kafka_AdminOptions_set_include_authorized_operations(self.raw(), 1))
+        }
+    }
+
     pub(super) fn raw(&self) -> *mut rd::rd_kafka_AdminOptions_t {
         self.0.as_ptr()
     }

@@ -1,4 +1,4 @@
-//! Topics: describe, configurations, create.
+//! Topics: describe, create, add partitions.
 
 use std::ffi::{CString, c_char};
 use std::sync::Arc;
@@ -19,46 +19,48 @@ pub(crate) struct Described {
     pub name: String,
     /// The topic's id as Kafka prints it (base64); none where the broker has none.
     pub id: Option<String>,
-    /// How many partitions.
-    pub partitions: usize,
-    /// Replicas of the partition that has the fewest.
-    pub replicas: usize,
+    /// Its partitions, in the order of their numbers.
+    pub partitions: Vec<Partition>,
+    /// The cluster's own, such as `__consumer_offsets`.
+    pub internal: bool,
+    /// What we may do with it (KIP-430), as numbers of the protocol; none where it was not asked for.
+    pub authorized: Option<Vec<i32>>,
     /// Error of this topic.
     pub code: Code,
 }
 
-/// A configuration entry of a topic.
+/// A partition of a described topic.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ConfigEntry {
-    /// Topic.
-    pub topic: String,
-    /// Property.
-    pub name: String,
-    /// Value; none where it is hidden or unset.
-    pub value: Option<String>,
-    /// Set on the topic itself.
-    pub explicit: bool,
-    /// The broker hides its value.
-    pub sensitive: bool,
+pub(crate) struct Partition {
+    /// Id of the broker that leads it; none while nobody does.
+    pub leader: Option<i32>,
+    /// Ids of the brokers that hold it.
+    pub replicas: Vec<i32>,
+    /// Ids of those that are in sync.
+    pub in_sync: Vec<i32>,
 }
 
-/// Asks for descriptions.
+/// Asks for descriptions, and with `authorized` for what we may do with each topic.
 pub(crate) fn describe<'a>(
     client: &Arc<Client>,
     names: impl IntoIterator<Item = &'a str>,
+    authorized: bool,
     timeout: Duration,
-) -> Pending {
+) -> Result<Pending, Fault> {
     let names: Vec<CString> = names.into_iter().map(super::c_string).collect();
     let mut raw: Vec<*const c_char> = names.iter().map(|name| name.as_ptr()).collect();
     let queue = Queue::new(client);
     let options = Options::new(client, Op::RD_KAFKA_ADMIN_OP_DESCRIBETOPICS, timeout);
+    if authorized {
+        options.include_authorized()?;
+    }
     // SAFETY: all arguments live during the call, which copies them.
     unsafe {
         let collection = rd::rd_kafka_TopicCollection_of_topic_names(raw.as_mut_ptr(), raw.len());
         rd::rd_kafka_DescribeTopics(client.raw(), collection, options.raw(), queue.raw());
         rd::rd_kafka_TopicCollection_destroy(collection);
     }
-    Pending(queue)
+    Ok(Pending(queue))
 }
 
 /// Reads the answer to [`describe`].
@@ -78,16 +80,11 @@ pub(crate) fn described(answer: &Event) -> Vec<Described> {
 /// # Safety
 /// `topic` is a live description.
 unsafe fn description(topic: *const rd::rd_kafka_TopicDescription_t) -> Described {
-    let mut partitions = 0;
-    // SAFETY: the caller's promise; strings and ids belong to the description.
+    let mut count = 0;
+    // SAFETY: the caller's promise; strings, ids and lists belong to the description.
     unsafe {
-        let first = rd::rd_kafka_TopicDescription_partitions(topic, &raw mut partitions);
-        let replicas = elements(first, partitions).iter().map(|&partition| {
-            let mut count = 0;
-            rd::rd_kafka_TopicPartitionInfo_replicas(partition, &raw mut count);
-            count
-        });
-        let replicas = replicas.min().unwrap_or(0);
+        let first = rd::rd_kafka_TopicDescription_partitions(topic, &raw mut count);
+        let partitions = elements(first, count).iter().map(|&info| partition(info)).collect();
         let id = rd::rd_kafka_TopicDescription_topic_id(topic);
         let id = if id.is_null() {
             [0; 2]
@@ -103,9 +100,32 @@ unsafe fn description(topic: *const rd::rd_kafka_TopicDescription_t) -> Describe
             name: super::text(rd::rd_kafka_TopicDescription_name(topic)),
             id: (id != [0; 2]).then(|| uuid(id)),
             partitions,
-            replicas,
+            internal: rd::rd_kafka_TopicDescription_is_internal(topic) == 1,
+            authorized: super::cluster::operations(
+                rd::rd_kafka_TopicDescription_authorized_operations,
+                topic,
+            ),
             code,
         }
+    }
+}
+
+/// # Safety
+/// `info` is a live description.
+unsafe fn partition(info: *const rd::rd_kafka_TopicPartitionInfo_t) -> Partition {
+    let ids = |nodes: &[*const rd::rd_kafka_Node_t]| {
+        // SAFETY: nodes of a live description; one that is not known may be null.
+        nodes.iter().filter_map(|&node| unsafe { super::cluster::node_id(node) }).collect()
+    };
+    let mut count = 0;
+    // SAFETY: the caller's promise; the lists belong to the description.
+    unsafe {
+        let first = rd::rd_kafka_TopicPartitionInfo_replicas(info, &raw mut count);
+        let replicas = ids(elements(first, count));
+        let first = rd::rd_kafka_TopicPartitionInfo_isr(info, &raw mut count);
+        let in_sync = ids(elements(first, count));
+        let leader = super::cluster::node_id(rd::rd_kafka_TopicPartitionInfo_leader(info));
+        Partition { leader, replicas, in_sync }
     }
 }
 
@@ -119,77 +139,6 @@ fn uuid(halves: [i64; 2]) -> String {
     let letter = |value: u128| char::from(LETTERS[usize::try_from(value & 63).unwrap_or(0)]);
     let whole = (0..21).map(|index| letter(bits >> (122 - 6 * index)));
     whole.chain([letter(bits << 4)]).collect()
-}
-
-/// Asks for the configurations of topics.
-pub(crate) fn describe_configs(client: &Arc<Client>, names: &[&str], timeout: Duration) -> Pending {
-    let queue = Queue::new(client);
-    let options = Options::new(client, Op::RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS, timeout);
-    let topic = rd::rd_kafka_ResourceType_t::RD_KAFKA_RESOURCE_TOPIC;
-    // SAFETY: all arguments live during the call, which copies them; the resources are ours.
-    unsafe {
-        let mut resources: Vec<_> = names
-            .iter()
-            .map(|name| rd::rd_kafka_ConfigResource_new(topic, super::c_string(name).as_ptr()))
-            .collect();
-        rd::rd_kafka_DescribeConfigs(
-            client.raw(),
-            resources.as_mut_ptr(),
-            resources.len(),
-            options.raw(),
-            queue.raw(),
-        );
-        rd::rd_kafka_ConfigResource_destroy_array(resources.as_mut_ptr(), resources.len());
-    }
-    Pending(queue)
-}
-
-/// Reads the answer to [`describe_configs`]; the first topic with an error ends it.
-pub(crate) fn configs(answer: &Event) -> Result<Vec<ConfigEntry>, Fault> {
-    let mut entries = Vec::new();
-    // SAFETY: a live event; everything that is read belongs to it and is copied.
-    unsafe {
-        let result = rd::rd_kafka_event_DescribeConfigs_result(answer.raw());
-        if result.is_null() {
-            return Ok(entries);
-        }
-        let mut count = 0;
-        let first = rd::rd_kafka_DescribeConfigs_result_resources(result, &raw mut count);
-        for &resource in elements(first, count) {
-            let topic = super::text(rd::rd_kafka_ConfigResource_name(resource));
-            let code = Code::of(rd::rd_kafka_ConfigResource_error, resource);
-            if !code.is_ok() {
-                return Err(Fault::new(code, format!("topic `{topic}`: {}", code.text())));
-            }
-            let mut count = 0;
-            let first = rd::rd_kafka_ConfigResource_configs(resource, &raw mut count);
-            for &entry in elements(first, count) {
-                let value = rd::rd_kafka_ConfigEntry_value(entry);
-                entries.push(ConfigEntry {
-                    topic: topic.clone(),
-                    name: super::text(rd::rd_kafka_ConfigEntry_name(entry)),
-                    value: (!value.is_null()).then(|| super::text(value)),
-                    explicit: set_on_topic(entry),
-                    sensitive: rd::rd_kafka_ConfigEntry_is_sensitive(entry) == 1,
-                });
-            }
-        }
-    }
-    Ok(entries)
-}
-
-/// Whether the entry's source is the topic itself.
-///
-/// # Safety
-/// `entry` is a live entry.
-unsafe fn set_on_topic(entry: *const rd::rd_kafka_ConfigEntry_t) -> bool {
-    type Entry = rd::rd_kafka_ConfigEntry_t;
-    type AsEnum = unsafe extern "C" fn(*const Entry) -> rd::rd_kafka_ConfigSource_t;
-    type AsInt = unsafe extern "C" fn(*const Entry) -> i32;
-    // SAFETY: same C signature; a newer broker may tell a source that the enum does not have.
-    let source =
-        unsafe { std::mem::transmute::<AsEnum, AsInt>(rd::rd_kafka_ConfigEntry_source)(entry) };
-    source == rd::rd_kafka_ConfigSource_t::RD_KAFKA_CONFIG_SOURCE_DYNAMIC_TOPIC_CONFIG as i32
 }
 
 /// Asks to create one topic; a replication factor of -1 is the broker's default.
@@ -242,18 +191,81 @@ pub(crate) fn create(
     Ok(Pending(queue))
 }
 
+/// Asks that a topic has `total` partitions.
+pub(crate) fn grow(
+    client: &Arc<Client>,
+    name: &str,
+    total: usize,
+    timeout: Duration,
+) -> Result<Pending, Fault> {
+    let queue = Queue::new(client);
+    let options = Options::new(client, Op::RD_KAFKA_ADMIN_OP_CREATEPARTITIONS, timeout);
+    let mut text = [0 as c_char; 512];
+    // SAFETY: all arguments live during the calls, which copy them; the request object is ours.
+    unsafe {
+        let mut request = rd::rd_kafka_NewPartitions_new(
+            super::c_string(name).as_ptr(),
+            total,
+            text.as_mut_ptr(),
+            text.len(),
+        );
+        if request.is_null() {
+            return Err(Fault::new(Code::INVALID_ARG, super::text(text.as_ptr())));
+        }
+        rd::rd_kafka_AdminOptions_set_operation_timeout(
+            options.raw(),
+            super::millis(timeout).min(3_600_000),
+            text.as_mut_ptr(),
+            text.len(),
+        );
+        rd::rd_kafka_CreatePartitions(
+            client.raw(),
+            &raw mut request,
+            1,
+            options.raw(),
+            queue.raw(),
+        );
+        rd::rd_kafka_NewPartitions_destroy(request);
+    }
+    Ok(Pending(queue))
+}
+
+/// Reads the answer to [`grow`].
+pub(crate) fn grown(answer: &Event) -> Result<(), Fault> {
+    // SAFETY: a live event; everything that is read belongs to it and is copied.
+    unsafe {
+        let result = rd::rd_kafka_event_CreatePartitions_result(answer.raw());
+        if result.is_null() {
+            return Ok(());
+        }
+        let mut count = 0;
+        let first = rd::rd_kafka_CreatePartitions_result_topics(result, &raw mut count);
+        outcome(elements(first, count))
+    }
+}
+
 /// Reads the answer to [`create`].
 pub(crate) fn created(answer: &Event) -> Result<(), Fault> {
     // SAFETY: a live event; everything that is read belongs to it and is copied.
     unsafe {
         let result = rd::rd_kafka_event_CreateTopics_result(answer.raw());
+        if result.is_null() {
+            return Ok(());
+        }
         let mut count = 0;
-        let first = if result.is_null() {
-            std::ptr::null_mut()
-        } else {
-            rd::rd_kafka_CreateTopics_result_topics(result, &raw mut count)
-        };
-        for &topic in elements(first, count) {
+        let first = rd::rd_kafka_CreateTopics_result_topics(result, &raw mut count);
+        outcome(elements(first, count))
+    }
+}
+
+/// The first error among results of topics.
+///
+/// # Safety
+/// All are live results.
+unsafe fn outcome(results: &[*const rd::rd_kafka_topic_result_t]) -> Result<(), Fault> {
+    for &topic in results {
+        // SAFETY: the caller's promise; the string belongs to the result and is copied.
+        unsafe {
             let code = Code::of(rd::rd_kafka_topic_result_error, topic);
             if !code.is_ok() {
                 let text = super::text(rd::rd_kafka_topic_result_error_string(topic));

@@ -311,6 +311,9 @@ where
     }
 
     fn start_offset(&self, facts: &Facts, log_start: i64, log_end: i64) -> Result<i64, Halt> {
+        if self.shared.fresh.contains(&facts.source) {
+            return Ok(log_start);
+        }
         if added_later(self.shared.view.seen().control.fences().map(|(f, _)| f), &facts.source) {
             return Ok(log_start);
         }

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use super::fields::{Fields, Value};
 use super::{Reading, not_supported};
+use crate::check::{ASSUMABLE, CATALOGUE};
 use crate::plan::names::plan_name_fault;
+use crate::plan::nearest::nearest;
 use crate::plan::pattern::Pattern;
 use crate::plan::resolve::has_reference;
 use crate::plan::secret::Secret;
@@ -20,16 +22,38 @@ fn required_topics(fields: &mut Fields<'_>) -> Vec<Pattern> {
     fields.required("topics").and_then(|value| value.some_topics()).unwrap_or_default()
 }
 
+/// The name of a check; one that nobody knows is a problem with the nearest that there is.
+fn required_check(fields: &mut Fields<'_>, known: &[&'static str]) -> String {
+    let named = fields.required("check").and_then(|value| {
+        let name = value.some_string()?;
+        if !known.contains(&name) {
+            let all = || format!("there are `{}`", known.join("`, `"));
+            let near = nearest(name, known.iter().copied());
+            let hint = near.map_or_else(all, |near| format!("did you mean `{near}`?"));
+            let text = if CATALOGUE.iter().any(|check| check.name == name) {
+                "a check that nobody can answer by hand"
+            } else {
+                "no check has this name"
+            };
+            value.problem_hint(text, hint);
+            return None;
+        }
+        Some(name.to_owned())
+    });
+    named.unwrap_or_default()
+}
+
 /// `[[check.allow]]` and `[[assume]]`.
 pub(super) fn checks(root: &mut Fields<'_>) -> (Vec<Allow>, Vec<Assume>) {
+    let known: Vec<_> = CATALOGUE.iter().map(|check| check.name).collect();
     let allow = root.table("check").tables("allow").into_iter().map(|mut fields| Allow {
-        check: required_text(&mut fields, "check"),
+        check: required_check(&mut fields, &known),
         topics: required_topics(&mut fields),
         reason: required_text(&mut fields, "reason"),
     });
     let allow = allow.collect();
     let assume = root.tables("assume").into_iter().map(|mut fields| Assume {
-        check: required_text(&mut fields, "check"),
+        check: required_check(&mut fields, &ASSUMABLE),
         topics: required_topics(&mut fields),
         value: fields.maybe("value", |value| value.plain_scalar()),
         reason: required_text(&mut fields, "reason"),

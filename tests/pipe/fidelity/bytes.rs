@@ -40,7 +40,8 @@ fn move_all() -> Result<Moved, Error> {
         "fidelity",
         "run.lanes = 1\n[topics]\ninclude = ['/fidelity-[a-z]+/']\n\
          [[topics.override]]\ntopics = [\"fidelity-compacted\"]\n\
-         config = { \"min.compaction.lag.ms\" = \"9223372036854775807\" }",
+         config = { \"min.compaction.lag.ms\" = \"9223372036854775807\" }\n\
+         [[check.allow]]\ncheck = 'timestamp-type'\ntopics = ['fidelity-append']\nreason = 'r'",
     );
     write_all(0)?;
     let first = migration.run(&["--json"]);

@@ -67,7 +67,8 @@ fn a_record_that_the_target_refuses_is_named_with_a_hint_and_nothing_is_lost_or_
     written.extend(row(0, 100).chain(row(1, 100)));
     source().produce("refused", &written)?;
 
-    let plan = "topics.include = ['/refused.*/']\nrun.lanes = 1";
+    let plan = "topics.include = ['/refused.*/']\nrun.lanes = 1\n[[check.allow]]\n\
+                check = 'message-size'\ntopics = ['refused']\nreason = 'to see it refused'";
     let migration = Migration::new("refused", plan);
     let stopped = migration.run(&["--json"]).expect(4);
     let error = &stopped.json()["error"];

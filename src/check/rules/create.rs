@@ -1,0 +1,293 @@
+//! What is on the target before anything is copied: topics that are missing, that would be created, that
+//! hold records, and the ledger.
+
+use std::collections::BTreeMap;
+
+use super::{Look, assumed};
+use crate::check::facts::{CreateFacts, Known, PairFacts, TopicFacts};
+use crate::check::resources::topic_command;
+use crate::check::verdict::{Verdict, Verdicts};
+use crate::check::words::list;
+use crate::check::{Rule, names};
+use crate::error::Error;
+use crate::pipe::bound::{LEDGER_CONFIGS, check_ledger_configs, check_ledger_replicas};
+
+pub const MISSING: Rule = Rule::Pair(check_missing);
+pub const CREATE: Rule = Rule::Pair(check_create);
+pub const EMPTY: Rule = Rule::Pair(check_empty);
+pub const LEDGER: Rule = Rule::Whole(check_ledger);
+
+fn check_missing(_: &Look<'_>, pair: &PairFacts) -> Verdicts {
+    let there = pair.target.get().map_err(|why| format!("target topic: {why}"))?;
+    Ok(vec![match (there, &pair.create) {
+        (Some(_), _) => Verdict::pass("the target has it"),
+        (None, Some(_)) => Verdict::info("the target has no such topic; it would be created"),
+        (None, None) => {
+            Verdict::fail("the target has no such topic, and the plan creates none").firm()
+        }
+    }])
+}
+
+fn check_create(_: &Look<'_>, pair: &PairFacts) -> Verdicts {
+    let missing = matches!(pair.target, Known::Known(None));
+    match pair.create.as_ref().filter(|_| missing) {
+        None => Ok(Vec::new()),
+        Some(create) => Ok(vec![created(create)]),
+    }
+}
+
+fn created(create: &CreateFacts) -> Verdict {
+    let configs: Vec<_> =
+        create.configs.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let factor = create.replication_factor;
+    let factor =
+        factor.map_or_else(|| "the target's default".to_owned(), |factor| factor.to_string());
+    let what = format!(
+        "{} partitions, replication factor {factor}, {}",
+        create.partitions,
+        if configs.is_empty() { "no configs of its own".to_owned() } else { configs.join(" ") }
+    );
+    match &create.verdict {
+        Known::Known(Ok(())) => Verdict::info(format!("would be created with {what}")),
+        Known::Known(Err(why)) => {
+            let verdict =
+                Verdict::fail(format!("the target refuses to create it: {why} ({what})")).firm();
+            let guilty: Vec<_> =
+                create.configs.keys().filter(|name| names_config(why, name)).collect();
+            match guilty.as_slice() {
+                [] => verdict,
+                guilty => {
+                    let names: Vec<_> = guilty.iter().map(|name| format!("\"{name}\"")).collect();
+                    verdict.hint(format!(
+                        "leave it out with `topics.config.exclude = [{}]`, or give it another value in \
+                         `topics.config.override`",
+                        names.join(", ")
+                    ))
+                }
+            }
+        }
+        Known::Unknown(why) => Verdict::unknown(format!("would be created with {what}; {why}")),
+    }
+}
+
+/// Whether a broker's text names a config, and not a longer one that only begins or ends so.
+fn names_config(text: &str, name: &str) -> bool {
+    let part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+    text.match_indices(name).any(|(at, _)| {
+        let before = text[..at].chars().next_back().is_some_and(part);
+        let mut after = text[at + name.len()..].chars();
+        // A full stop may end the broker's sentence.
+        let after = match after.next() {
+            Some('.') => after.next().is_some_and(part),
+            next => next.is_some_and(part),
+        };
+        !before && !after
+    })
+}
+
+fn check_empty(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
+    let holds = match &pair.target {
+        Known::Known(None) => return Ok(Vec::new()),
+        Known::Known(Some(topic)) => holding(topic, pair),
+        Known::Unknown(why) => Err(format!("target topic: {why}")),
+    };
+    match holds {
+        Ok(holding) if holding.is_empty() => {
+            Verdict::pass("nothing but the ledger's own copies").into()
+        }
+        Ok(holding) => {
+            let (first, records) = holding[0];
+            Verdict::fail(format!(
+                "{} of the target's partitions hold records that the ledger does not know (partition {first}: \
+                 {records} offsets)",
+                holding.len()
+            ))
+            .firm()
+            .into()
+        }
+        Err(why) => {
+            let Some(assume) = assumed(look.plan, names::TARGET_EMPTY, &pair.source.name) else {
+                return Err(Verdict::unknown(why));
+            };
+            match assume.value.as_deref() {
+                None | Some("true" | "empty") => {
+                    Ok(vec![Verdict::pass("empty").resting_on(Some(assume))])
+                }
+                Some(_) => {
+                    Err(Verdict::unknown(format!("{why}; and `assume.value` is not `true`")))
+                }
+            }
+        }
+    }
+}
+
+/// Partitions that the ledger does not know and that are not empty, with their offsets.
+fn holding(topic: &TopicFacts, pair: &PairFacts) -> Result<Vec<(i32, i64)>, String> {
+    let partitions = topic.partitions.get().map_err(|why| format!("target partitions: {why}"))?;
+    let ours = |number| pair.copy.iter().any(|copy| copy.partition == number && copy.bound);
+    let mut holding = Vec::new();
+    for partition in partitions.iter().filter(|partition| !ours(partition.number)) {
+        let at = |why| format!("target partition {}: {why}", partition.number);
+        let start = partition.log_start.get().map_err(at)?;
+        let end = partition.log_end.get().map_err(at)?;
+        if end > start {
+            holding.push((partition.number, end - start));
+        }
+    }
+    Ok(holding)
+}
+
+fn check_ledger(look: &Look<'_>) -> Verdicts {
+    let (plan, ledger) = (look.plan, &look.facts.ledger);
+    let name = plan.ledger_topic();
+    let Some(topic) = ledger.topic.get().map_err(|why| format!("ledger `{name}`: {why}"))? else {
+        let Some(create) = &ledger.create else {
+            let configs: BTreeMap<_, _> =
+                LEDGER_CONFIGS.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+            let command = topic_command(
+                name,
+                ledger.partitions_needed,
+                plan.ledger.replication_factor,
+                &configs,
+            );
+            return Verdict::fail(format!(
+                "target has no ledger topic `{name}`, and the plan creates none"
+            ))
+            .firm()
+            .hint(format!("set `ledger.create = true`, or create it: `{command}`"))
+            .into();
+        };
+        return Ok(vec![created(create)]);
+    };
+    let mut found = Vec::new();
+    let wrong = |error: Error| {
+        let verdict = Verdict::fail(error.what).firm();
+        match error.hint {
+            Some(hint) => verdict.hint(hint),
+            None => verdict,
+        }
+    };
+    let configs = topic.configs.get().map_err(|why| format!("ledger `{name}`: {why}"))?;
+    let configs: BTreeMap<String, String> = configs
+        .iter()
+        .filter_map(|(name, config)| Some((name.clone(), config.value.clone()?)))
+        .collect();
+    found.extend(check_ledger_configs(name, &configs).err().map(wrong));
+    let partitions = topic.partitions.get().map_err(|why| format!("ledger `{name}`: {why}"))?;
+    let replicas = partitions.iter().map(|one| one.replicas.len()).min().unwrap_or(0);
+    let min_insync = configs.get("min.insync.replicas").and_then(|value| value.parse().ok());
+    match check_ledger_replicas(name, replicas, min_insync, look.facts.target.brokers.len()) {
+        Ok(warning) => found.extend(warning.map(Verdict::warn)),
+        Err(error) => found.push(wrong(error)),
+    }
+    let begun: Vec<_> = partitions.iter().filter(|one| one.log_start.ok() > Some(&0)).collect();
+    if !begun.is_empty() {
+        let numbers: Vec<_> = begun.iter().map(|one| one.number.to_string()).collect();
+        found.push(
+            Verdict::fail(format!(
+                "ledger `{name}` has lost entries: partitions {}",
+                list(&numbers)
+            ))
+            .firm(),
+        );
+    }
+    if partitions.len() < 2 {
+        found.push(
+            Verdict::fail(format!("ledger topic `{name}` has {} partition(s)", partitions.len()))
+                .firm()
+                .hint("a ledger has one partition per lane, and one more for control entries"),
+        );
+    }
+    if found.is_empty() {
+        found.push(Verdict::pass(format!(
+            "`{name}` is there, with {} partitions",
+            partitions.len()
+        )));
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::check::facts::Known;
+    use crate::check::fixture::{create, facts, judged, judged_with, plan, topic};
+    use crate::check::names::{CREATE_TOPIC, LEDGER_TOPIC, MISSING_TOPIC, TARGET_EMPTY};
+    use crate::check::verdict::Severity::{Fail, Info, Pass, Unknown, Warn};
+    use crate::error::Side;
+
+    #[test]
+    fn a_missing_topic_fails_unless_it_would_be_created() {
+        let mut facts = facts();
+        assert_eq!(judged(&facts, MISSING_TOPIC)[0].severity, Pass);
+        facts.pairs[0].target = Known::Known(None);
+        assert_eq!(judged(&facts, MISSING_TOPIC)[0].severity, Fail);
+        assert_eq!(judged(&facts, CREATE_TOPIC), []);
+        facts.pairs[0].create = Some(create(6, &[("flush.ms", "5")]));
+        assert_eq!(judged(&facts, MISSING_TOPIC)[0].severity, Info);
+        let found = &judged(&facts, CREATE_TOPIC)[0];
+        assert_eq!(found.severity, Info);
+        assert_eq!(
+            found.reason,
+            "would be created with 6 partitions, replication factor the target's default, flush.ms=5"
+        );
+    }
+
+    #[test]
+    fn a_refusal_names_the_plan_line_that_leaves_the_config_out() {
+        let mut facts = facts();
+        facts.pairs[0].target = Known::Known(None);
+        let mut create = create(6, &[("flush.ms", "5"), ("flush.ms.more", "5")]);
+        create.verdict = Known::Known(Err("Unknown topic config name: flush.ms.".into()));
+        facts.pairs[0].create = Some(create);
+        let found = &judged(&facts, CREATE_TOPIC)[0];
+        assert_eq!((found.severity, found.firm), (Fail, true));
+        assert!(found.hint.as_ref().unwrap().contains("`topics.config.exclude = [\"flush.ms\"]`"));
+    }
+
+    #[test]
+    fn a_target_with_records_fails_unless_the_ledger_knows_them() {
+        let mut facts = facts();
+        assert_eq!(judged(&facts, TARGET_EMPTY)[0].severity, Pass);
+        facts.pairs[0].side(Side::Target).parts()[2].log_end = Known::Known(7);
+        let found = &judged(&facts, TARGET_EMPTY)[0];
+        assert_eq!((found.severity, found.firm), (Fail, true));
+        assert!(found.reason.ends_with("(partition 2: 7 offsets)"));
+        facts.pairs[0].copy[2].bound = true;
+        assert_eq!(judged(&facts, TARGET_EMPTY)[0].severity, Pass);
+    }
+
+    #[test]
+    fn that_a_target_is_empty_can_be_assumed() {
+        let mut facts = facts();
+        facts.pairs[0].side(Side::Target).parts()[2].log_end = Known::unknown("no Describe right");
+        let found = &judged(&facts, TARGET_EMPTY)[0];
+        assert_eq!((found.severity, found.blocks), (Unknown, true));
+        let seen = plan("[[assume]]\ncheck = 'target-empty'\ntopics = ['orders']\nreason = 'seen'");
+        let found = &judged_with(&seen, &facts, TARGET_EMPTY)[0];
+        assert_eq!((found.severity, found.assumed.as_deref()), (Pass, Some("seen")));
+    }
+
+    #[test]
+    fn the_ledger_topic_must_be_set_up_as_one() {
+        let mut facts = facts();
+        assert_eq!(judged(&facts, LEDGER_TOPIC)[0].severity, Info);
+        facts.ledger.create = None;
+        let found = &judged(&facts, LEDGER_TOPIC)[0];
+        assert_eq!(found.severity, Fail);
+        assert!(found.hint.as_ref().unwrap().contains("--partitions 9"), "{:?}", found.hint);
+        let good = [("retention.ms", "-1"), ("retention.bytes", "-1")];
+        let mut ledger = topic("onceover-t-ledger", 9, 5).with(&good);
+        facts.ledger.topic = Known::Known(Some(ledger.clone()));
+        assert_eq!(judged(&facts, LEDGER_TOPIC)[0].severity, Pass);
+        for part in ledger.parts() {
+            part.replicas = vec![1];
+        }
+        let ledger = ledger.with(&[("min.insync.replicas", "1")]);
+        facts.ledger.topic = Known::Known(Some(ledger.clone()));
+        assert_eq!(judged(&facts, LEDGER_TOPIC)[0].severity, Warn);
+        facts.ledger.topic = Known::Known(Some(ledger.with(&[("retention.ms", "5")])));
+        assert_eq!(judged(&facts, LEDGER_TOPIC)[0].severity, Fail);
+        facts.ledger.topic = Known::unknown("no right");
+        assert_eq!(judged(&facts, LEDGER_TOPIC)[0].severity, Unknown);
+    }
+}

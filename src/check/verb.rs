@@ -1,0 +1,48 @@
+//! The verb: gather, judge, say. Nothing on either cluster is changed.
+
+use std::path::PathBuf;
+
+use super::facts::Facts;
+use super::{judge, resources};
+use crate::error::Result;
+use crate::plan::Plan;
+use crate::report::check::{CheckReport, checks, write, write_files};
+
+/// Where the files go that somebody asked for.
+#[derive(Debug, Clone, Default)]
+pub struct Files {
+    /// Every finding, in this file.
+    pub csv: Option<PathBuf>,
+    /// All files, in this folder.
+    pub out: Option<PathBuf>,
+}
+
+/// Judges the facts.
+pub fn report(plan: &Plan, facts: &Facts) -> CheckReport {
+    let findings = judge(plan, facts);
+    CheckReport { plan: plan.name.clone(), at: facts.now_ms, topics: facts.pairs.len(), findings }
+}
+
+/// Writes the files that somebody asked for.
+///
+/// # Errors
+/// A file cannot be written.
+pub fn write_asked(
+    files: &Files,
+    report: &CheckReport,
+    facts: &Facts,
+    redact: impl Fn(&str) -> String,
+) -> Result<()> {
+    if let Some(path) = &files.csv {
+        write(path, checks(report), &redact)?;
+    }
+    match &files.out {
+        Some(folder) => write_files(folder, report, facts, &redact),
+        None => Ok(()),
+    }
+}
+
+/// The resources that the target lacks, as text.
+pub fn print_resources(plan: &Plan, facts: &Facts, form: resources::Form) -> String {
+    resources::print(plan, facts, form)
+}
