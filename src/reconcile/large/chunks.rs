@@ -18,6 +18,8 @@ const LONGEST: u64 = 16;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chunk {
     /// Of its records.
+    pub content: SequenceDigest,
+    /// Of what stands for them.
     pub sequence: SequenceDigest,
     /// Offset of its first record.
     pub first: i64,
@@ -51,9 +53,11 @@ impl Chunker {
     pub fn push(&mut self, offset: i64, digest: RecordDigest, as_what: RecordDigest) {
         if !self.open {
             let sequence = SequenceDigest::EMPTY;
-            self.chunks.push(Chunk { sequence, first: offset, last: offset });
+            let (content, first, last) = (sequence, offset, offset);
+            self.chunks.push(Chunk { content, sequence, first, last });
         }
         let Some(chunk) = self.chunks.last_mut() else { return };
+        chunk.content.push(digest);
         chunk.sequence.push(as_what);
         chunk.last = offset;
         self.open = digest.0 & self.mask != 0 && chunk.sequence.count < self.longest;
@@ -128,31 +132,30 @@ pub fn unlike(source: &[Chunk], target: &[Chunk]) -> [Unlike; 2] {
 }
 
 fn likeness(source: &[Chunk], target: &[Chunk]) -> [Vec<Likeness>; 2] {
+    // The first place at which the sides differ is to be seen, whatever order the rest is in.
+    let equal = |(at, to): &(&Chunk, &Chunk)| at.content == to.content;
+    let head = source.iter().zip(target).take_while(equal).count();
+    let of_head = (0..head).filter(|at| source[*at].sequence == target[*at].sequence);
+    let mut pairs: Vec<(usize, usize)> = of_head.map(|at| (at, at)).collect();
+
     let mut places: HashMap<SequenceDigest, Vec<usize>> = HashMap::new();
-    for (to, chunk) in target.iter().enumerate().rev() {
+    for (to, chunk) in target.iter().enumerate().skip(head).rev() {
         places.entry(chunk.sequence).or_default().push(to);
     }
     // The first with the first, and so on: lists were filled from the end.
-    let equal = source.iter().enumerate().filter_map(|(at, chunk)| {
+    let meet = |(at, chunk): (usize, &Chunk)| {
         places.get_mut(&chunk.sequence).and_then(Vec::pop).map(|to| (at, to))
-    });
-    let pairs = rising(&equal.collect::<Vec<(usize, usize)>>());
+    };
+    let met: Vec<(usize, usize)> = source.iter().enumerate().skip(head).filter_map(meet).collect();
+    let rising = rising(&met).into_iter();
+    pairs.extend(rising.filter(|(at, to)| *at != head && *to != head));
+
     let mut of_source = vec![Likeness::None; source.len()];
     let mut of_target = vec![Likeness::None; target.len()];
     for (at, to) in &pairs {
         (of_source[*at], of_target[*to]) = (Likeness::Equal, Likeness::Equal);
     }
-    // Whatever order the rest is in: the first place at which the sides differ is looked at.
-    let differ = |(at, to): (&Chunk, &Chunk)| at.sequence != to.sequence;
-    if let Some(first) = source.iter().zip(target).position(differ) {
-        for (at, to) in pairs.iter().filter(|(at, to)| *at == first || *to == first) {
-            (of_source[*at], of_target[*to]) = (Likeness::None, Likeness::None);
-        }
-    }
     for (at, to) in pairs {
-        if of_source[at] == Likeness::None {
-            continue;
-        }
         let next = [of_source.get(at + 1), of_target.get(to + 1)];
         if next.contains(&Some(&Likeness::None)) {
             (of_source[at], of_target[to]) = (Likeness::Neighbour, Likeness::Neighbour);

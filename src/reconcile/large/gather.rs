@@ -65,16 +65,16 @@ pub(super) fn gather<E>(
     Ok(Some(found))
 }
 
-/// Digests of which one side has more records than the other.
+/// Digests of which one side has more records than the other, in some partition.
 fn alone(lines: &[(i32, Line)]) -> HashSet<RecordDigest> {
-    let mut more: HashMap<RecordDigest, i64> = HashMap::new();
-    for (_, line) in lines {
-        *more.entry(line.digest).or_default() += match line.side {
+    let mut more: HashMap<(i32, RecordDigest), i64> = HashMap::new();
+    for (partition, line) in lines {
+        *more.entry((*partition, line.digest)).or_default() += match line.side {
             Side::Source => 1,
             Side::Target => -1,
         };
     }
-    more.into_iter().filter(|(_, more)| *more != 0).map(|(digest, _)| digest).collect()
+    more.into_iter().filter(|(_, more)| *more != 0).map(|((_, digest), _)| digest).collect()
 }
 
 /// The same from lines that are all in memory, cut into stretches of about `mean`; and how many readings
