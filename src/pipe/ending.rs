@@ -1,6 +1,6 @@
 //! How a run ends, and which of two ends stands. Pure.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Side};
 
 /// How a run ended well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +34,11 @@ pub fn closed(result: Result<Outcome>, signal: Option<i32>, open: Vec<u32>) -> R
                 format!("lanes {open:?} did not close in time; the next run aborts what they left");
             Err(Error::stopped(signal, what))
         }
+        // Another round beside lanes of this one would be two workers under one name.
+        (Ok(Outcome::Changed), _) if !open.is_empty() => {
+            let what = format!("lanes {open:?} did not close in time to look at the topics again");
+            Err(Error::cluster(Side::Target, what).hint("run again: it goes on where it stopped"))
+        }
         (result, _) => result,
     }
 }
@@ -46,7 +51,9 @@ mod tests {
     fn a_tail_that_is_stopped_while_it_looks_again_is_stopped() {
         let changed = Ok(Outcome::Changed);
         assert_eq!(weightier(&changed, Ok(Outcome::TailStopped)), Ok(Outcome::TailStopped));
-        assert_eq!(weightier(&Ok(Outcome::TailStopped), changed), Ok(Outcome::TailStopped));
+        assert_eq!(weightier(&Ok(Outcome::TailStopped), changed.clone()), Ok(Outcome::TailStopped));
+        assert_eq!(closed(changed.clone(), None, vec![]), changed);
+        assert_eq!(closed(changed, None, vec![1]).map_err(|e| e.exit_code()), Err(4));
     }
 
     #[test]
