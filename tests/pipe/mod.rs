@@ -1,12 +1,12 @@
 //! The pipe on real brokers, judged by the oracle.
 
-mod crowd;
+pub mod crowd;
 mod fidelity;
 pub mod harness;
 mod moves;
 mod outages;
 mod pace;
-mod refusals;
+pub mod refusals;
 mod refusals_deletions;
 mod refusals_disk;
 mod refusals_group;
