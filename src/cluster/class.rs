@@ -63,7 +63,11 @@ impl From<ClusterError> for Error {
         match error.class {
             Class::TakenOver => Error::taken_over(error.what)
                 .hint("each running worker needs its own `--worker` name; stop one of the two"),
-            Class::Final | Class::Record => Error::cluster(error.side, error.what).permanent(),
+            Class::Final => Error::cluster(error.side, error.what).permanent().hint(
+                "put right what it names (a right, a password, a topic), then start again: nothing was \
+                 lost",
+            ),
+            Class::Record => Error::cluster(error.side, error.what).permanent(),
             _ => Error::cluster(error.side, error.what),
         }
     }

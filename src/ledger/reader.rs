@@ -35,6 +35,8 @@ pub enum ReadError {
     Cluster(ClusterError),
     /// What is there cannot be the ledger that onceover wrote.
     Damaged(String),
+    /// The topic of this name is gone.
+    Gone(String),
 }
 
 impl From<ClusterError> for ReadError {
@@ -50,6 +52,14 @@ impl From<ReadError> for Error {
             ReadError::Damaged(what) => Error::refused("ledger-damaged", what).hint(
                 "look at it with `onceover status PLAN --ledger`; a ledger that somebody else \
                  wrote to or cut cannot be trusted, a new plan name starts a new one",
+            ),
+            ReadError::Gone(topic) => Error::refused(
+                "ledger-damaged",
+                format!("ledger topic `{topic}` is gone: somebody deleted it"),
+            )
+            .hint(
+                "the copied records are there, but nobody knows any more how far the copy came; copy \
+                 again with a new plan name (a new ledger) into empty target topics",
             ),
         }
     }
@@ -82,17 +92,17 @@ impl LedgerReader {
 
     /// The bounds of ledger partition `number`, the log end taken first: what was committed before
     /// this call lies below the last stable offset as soon as that has reached the log end.
-    pub fn ends(&self, number: u32) -> Result<Ends, ClusterError> {
+    pub fn ends(&self, number: u32) -> Result<Ends, ReadError> {
         Ok(self.ends_of(&[self.partition(number)])?[0])
     }
 
     /// The same of partitions `0..count`, in three rounds.
-    pub fn all_ends(&self, count: u32) -> Result<Vec<Ends>, ClusterError> {
+    pub fn all_ends(&self, count: u32) -> Result<Vec<Ends>, ReadError> {
         let asked: Vec<TopicPartition> = (0..count).map(|number| self.partition(number)).collect();
         self.ends_of(&asked)
     }
 
-    fn ends_of(&self, asked: &[TopicPartition]) -> Result<Vec<Ends>, ClusterError> {
+    fn ends_of(&self, asked: &[TopicPartition]) -> Result<Vec<Ends>, ReadError> {
         let log_ends = self.offsets(asked, At::LogEnd)?;
         let last_stable = self.offsets(asked, At::LastStable)?;
         let log_starts = self.offsets(asked, At::LogStart)?;
@@ -102,17 +112,25 @@ impl LedgerReader {
             .collect())
     }
 
-    fn offsets(&self, asked: &[TopicPartition], which: At) -> Result<Vec<i64>, ClusterError> {
+    fn offsets(&self, asked: &[TopicPartition], which: At) -> Result<Vec<i64>, ReadError> {
         let mut answer = self.admin.offsets(asked, which)?;
         let one = |at| {
             let one = answer.remove(at).expect("an answer for each partition asked for");
             one.map(|found| found.offset)
         };
-        asked.iter().map(one).collect()
+        asked.iter().map(one).collect::<Result<_, _>>().map_err(|error| self.gone_or(error))
+    }
+
+    /// A partition that cannot be asked for may be one of a deleted topic, and that does not pass.
+    fn gone_or(&self, error: ClusterError) -> ReadError {
+        match self.admin.describe(&[self.topic()]).map(|mut found| found.remove(self.topic())) {
+            Ok(Some(None)) => ReadError::Gone(self.topic.to_string()),
+            _ => ReadError::Cluster(error),
+        }
     }
 
     /// The last stable offsets of ledger partitions `0..count`, in one round.
-    pub fn last_stable(&self, count: u32) -> Result<Vec<i64>, ClusterError> {
+    pub fn last_stable(&self, count: u32) -> Result<Vec<i64>, ReadError> {
         let asked: Vec<TopicPartition> = (0..count).map(|number| self.partition(number)).collect();
         self.offsets(&asked, At::LastStable)
     }

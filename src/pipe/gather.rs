@@ -47,6 +47,7 @@ pub fn gather(clusters: &Clusters, question: &Question<'_>) -> Result<Vec<Facts>
     let source = Look::at(&clusters.source_admin, &sources)?;
     let target = Look::at(&clusters.target_admin, &targets)?;
     let anchors = read_anchors(clusters, question, &source)?;
+    let passed = read_passed(clusters, question, &source)?;
     let foreign = read_foreign(clusters, question, &target)?;
     let now = now_ms();
     let facts = question.pairs.iter().map(|pair| Facts {
@@ -61,6 +62,7 @@ pub fn gather(clusters: &Clusters, question: &Question<'_>) -> Result<Vec<Facts>
             compacted: pair.compacted,
             delete_retention: pair.delete_retention,
             at_anchor: anchors.get(&pair.source).copied().unwrap_or(AtAnchor::NotReadable),
+            in_passed: passed.get(&pair.source).copied(),
         }),
         target_facts: target.facts(&pair.target).map(|seen| TargetFacts {
             topic_id: seen.topic_id,
@@ -85,6 +87,11 @@ fn known(state: &PartitionState) -> Known {
         carried: state.carried(),
         caught_up_at: state.caught_up_at,
     }
+}
+
+/// Behind the last record carried; all offsets from here to the position held none.
+pub fn passed_from(state: &PartitionState) -> i64 {
+    state.anchor.as_ref().map_or(state.start, |anchor| anchor.offset + 1)
 }
 
 /// Metadata and offsets of many partitions of one cluster.
@@ -177,6 +184,41 @@ fn read_anchors(
             First::Lost { .. } => AtAnchor::NotReadable,
         };
         found.insert(wanted[at].0.clone(), seen);
+    })?;
+    Ok(found)
+}
+
+/// The first committed record of the offsets that were passed over, by source partition.
+fn read_passed(
+    clusters: &Clusters,
+    question: &Question<'_>,
+    source: &Look,
+) -> Result<Offsets, ClusterError> {
+    let mut until = Vec::new();
+    let mut wanted = Vec::new();
+    for pair in question.pairs {
+        let (Some(state), Some(seen)) =
+            (question.known.get(&pair.source), source.facts(&pair.source))
+        else {
+            continue;
+        };
+        let from = passed_from(state).max(seen.log_start);
+        let to = state.next.min(seen.log_end);
+        if from < to {
+            wanted.push((pair.source.clone(), from));
+            until.push(to);
+        }
+    }
+    let mut found = Offsets::new();
+    if wanted.is_empty() {
+        return Ok(found);
+    }
+    lock(&clusters.source_log).first_at(&wanted, &mut |at, record| {
+        if let First::Record(record) = record
+            && record.offset < until[at]
+        {
+            found.insert(wanted[at].0.clone(), record.offset);
+        }
     })?;
     Ok(found)
 }

@@ -63,6 +63,9 @@ pub struct SourceFacts {
     pub delete_retention: Option<i64>,
     /// The record at the anchor.
     pub at_anchor: AtAnchor,
+    /// First committed record of the offsets that were passed over: from behind the anchor (or from where
+    /// the copy was to begin) up to the position there was none.
+    pub in_passed: Option<i64>,
 }
 
 /// What the target cluster shows.
@@ -214,6 +217,10 @@ fn judge_lineage(fence: Option<i64>, known: &Known, source: &SourceFacts) -> Res
     {
         return other(format!("its log ends at {}, below the fence {fence}", source.log_end));
     }
+    // Control and aborted records lay there, and none of them ever becomes a committed one.
+    if let Some(offset) = source.in_passed {
+        return other(passed_by(offset, known.next));
+    }
     let Some(anchor) = &known.anchor else { return Ok(()) };
     if let (Some(was), Some(is)) = (anchor.epoch, source.epoch)
         && is < was
@@ -235,6 +242,13 @@ fn judge_lineage(fence: Option<i64>, known: &Known, source: &SourceFacts) -> Res
             other(format!("the last copied record, at offset {}, is not there", anchor.offset))
         }
     }
+}
+
+/// Why a log is another one: a committed record where there was none.
+pub fn passed_by(offset: i64, position: i64) -> String {
+    format!(
+        "a record is at offset {offset}, where there was none when the position went on to {position}"
+    )
 }
 
 impl Refusal {

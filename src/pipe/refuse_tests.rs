@@ -28,6 +28,7 @@ fn facts() -> Facts {
             compacted: false,
             delete_retention: None,
             at_anchor: AtAnchor::Found { offset: 99, digest: RecordDigest(7) },
+            in_passed: None,
         }),
         target_facts: Some(TargetFacts {
             topic_id: Some("id-t".into()),
@@ -84,6 +85,17 @@ fn a_source_that_is_another_log_is_refused() {
     let later = AtAnchor::Found { offset: 101, digest: RecordDigest(7) };
     assert!(not_same(source(|s| s.at_anchor = later)));
     assert!(not_same(source(|s| s.at_anchor = AtAnchor::Nothing)));
+}
+
+#[test]
+fn a_record_among_those_that_were_passed_over_is_of_another_log() {
+    assert!(not_same(source(|s| s.in_passed = Some(97))));
+    assert!(not_same(source(|s| (s.compacted, s.in_passed) = (true, Some(97)))));
+    let mut nothing_carried = facts();
+    let known = nothing_carried.known.as_mut().unwrap();
+    (known.carried, known.anchor) = (false, None);
+    nothing_carried.source_facts.as_mut().unwrap().in_passed = Some(3);
+    assert!(not_same(judge(&nothing_carried)));
 }
 
 #[test]

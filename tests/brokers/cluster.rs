@@ -215,6 +215,13 @@ impl Cluster {
         self.broker(id).jvm.as_ref().map(Jvm::pid)
     }
 
+    /// Whether a broker ended by itself, and what it said since it was last started.
+    pub fn ended(&self, id: usize) -> (bool, String) {
+        let mut broker = self.broker(id);
+        let ended = broker.jvm.as_mut().is_none_or(Jvm::has_ended);
+        (ended, broker.read_log())
+    }
+
     /// SIGKILL: the broker is gone when this returns. Its data stay.
     pub fn kill(&self, id: usize) {
         if let Some(mut jvm) = self.broker(id).jvm.take() {

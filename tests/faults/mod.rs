@@ -2,6 +2,8 @@
 //! asserts that it happened. `docs/faults.md` tells how to run and read it.
 
 mod ledger;
+mod lineage;
+mod obstacles;
 #[cfg(feature = "failpoints")]
 mod points;
 mod proxy;

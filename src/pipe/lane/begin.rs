@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use crate::cluster::At;
 use crate::error::{Error, Side};
 use crate::ledger::{
-    Bind, BindPartition, Entry, Found, Gap, Header, LaneState, MAX_PART_BYTES, Role,
+    Bind, BindPartition, Entry, Found, Gap, Header, LaneState, MAX_PART_BYTES, PartitionState, Role,
 };
 use crate::pipe::bound::{GroupSays, added_later, group_ahead};
 use crate::pipe::engine::{Source, StartAt, Target};
-use crate::pipe::gather::{Question, gather};
+use crate::pipe::gather::{Question, gather, passed_from};
 use crate::pipe::preflight::group_says;
 use crate::pipe::refuse::{Facts, Verdict, judge};
 use crate::pipe::shared::now_ms;
@@ -56,7 +56,7 @@ where
         self.say("the first look at its partitions");
         let facts = self.judge_all()?;
         self.settle(&facts)?;
-        self.assign()?;
+        self.assign(&facts)?;
         self.shared.board.go_on(&self.who);
         Ok(())
     }
@@ -335,19 +335,17 @@ where
     }
 
     /// Points the source at the ledger's positions.
-    fn assign(&mut self) -> Result<(), Halt> {
+    fn assign(&mut self, judged: &[(Facts, Verdict)]) -> Result<(), Halt> {
         let mut from = Vec::with_capacity(self.pairs.len());
         self.positions.clear();
-        for pair in &self.pairs {
+        for (pair, (facts, _)) in self.pairs.iter().zip(judged) {
             let state = &self.state.partitions[&pair.source];
             self.positions.push(state.next);
             let end = self.fence_of(&pair.source).unwrap_or(state.next);
             self.shared.board.scope(&pair.source, state.next, end);
-            from.push(StartAt {
-                at: pair.source.clone(),
-                offset: state.next,
-                leader_epoch: state.anchor.as_ref().and_then(|anchor| anchor.epoch),
-            });
+            let log_start = facts.source_facts.as_ref().map_or(0, |seen| seen.log_start);
+            let (offset, leader_epoch) = resume(state, log_start);
+            from.push(StartAt { at: pair.source.clone(), offset, leader_epoch });
         }
         self.source.assign(&from)?;
         self.last_commit = Instant::now();
@@ -358,3 +356,18 @@ where
         self.fence.as_ref().and_then(|fence| fence.get(source))
     }
 }
+
+/// Where reading goes on, and the leader epoch of the record before it. Not at the position, where that
+/// lies behind control and aborted records: these may be of a later epoch than the last record, and a
+/// position behind the end of its epoch looks like a truncated log. They are read again: only the offset
+/// right behind the last record is of that record's epoch for certain.
+fn resume(state: &PartitionState, log_start: i64) -> (i64, Option<i32>) {
+    match state.anchor.as_ref().and_then(|anchor| anchor.epoch) {
+        Some(epoch) => (passed_from(state).max(log_start).min(state.next), Some(epoch)),
+        None => (state.next, None),
+    }
+}
+
+#[cfg(test)]
+#[path = "begin_tests.rs"]
+mod tests;

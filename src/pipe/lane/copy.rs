@@ -8,7 +8,7 @@ use crate::pipe::batch::OpenBatch;
 use crate::pipe::engine::{Batch, Polled, Source, Taken, Target};
 use crate::pipe::gather::{Question, gather};
 use crate::pipe::moving::Moving;
-use crate::pipe::refuse::judge;
+use crate::pipe::refuse::{Refusal, judge, passed_by};
 use crate::pipe::shared::now_ms;
 use crate::pipe::stop::Wish;
 
@@ -127,6 +127,13 @@ where
         let n = batch.partition();
         if course.reached[n] {
             return Ok(());
+        }
+        let first = batch.offset(0);
+        if first < self.positions[n] {
+            // Reading goes on behind the last record, and from there to the position there was none.
+            let pair = &self.pairs[n];
+            let refusal = Refusal::NotSameLog { why: passed_by(first, self.positions[n]) };
+            return Err(refusal.error(&pair.source, &pair.target).into());
         }
         let count = match self.fence_of(&self.pairs[n].source) {
             Some(fence) => below(batch, fence),

@@ -65,7 +65,7 @@ impl From<ReadError> for Halt {
     fn from(error: ReadError) -> Self {
         match error {
             ReadError::Cluster(error) => Self::Cluster(error),
-            damaged @ ReadError::Damaged(_) => Self::Person(damaged.into()),
+            lost @ (ReadError::Damaged(_) | ReadError::Gone(_)) => Self::Person(lost.into()),
         }
     }
 }

@@ -20,7 +20,9 @@ import org.apache.kafka.clients.admin.RecordsToDelete;
 import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.clients.admin.TopicListing;
 import org.apache.kafka.common.acl.AccessControlEntry;
+import org.apache.kafka.common.acl.AccessControlEntryFilter;
 import org.apache.kafka.common.acl.AclBinding;
+import org.apache.kafka.common.acl.AclBindingFilter;
 import org.apache.kafka.common.acl.AclOperation;
 import org.apache.kafka.common.acl.AclPermissionType;
 import org.apache.kafka.common.resource.PatternType;
@@ -41,6 +43,8 @@ final class Admins {
             Map.entry("add_partitions", Admins::addPartitions),
             Map.entry("delete_records", Admins::deleteRecords),
             Map.entry("deny_write", Admins::denyWrite),
+            Map.entry("deny", Admins::deny),
+            Map.entry("permit", Admins::permit),
             Map.entry("alter_config", Admins::alterConfig),
             Map.entry("list_topics", request -> topics(request).keySet()),
             Map.entry("describe_topic", Admins::describeTopic),
@@ -70,9 +74,17 @@ final class Admins {
 
     private static Object createTopic(Oracle.Request request) throws Exception {
         String topic = request.text("topic");
-        int partitions = request.number("partitions");
-        NewTopic create = new NewTopic(topic, Optional.of(partitions),
-                Optional.of((short) request.number("replication", -1)));
+        Map<Integer, List<Integer>> assigned = new TreeMap<>();
+        for (JsonNode replicas : request.list("assignment")) {
+            List<Integer> brokers = new ArrayList<>();
+            replicas.forEach(broker -> brokers.add(broker.asInt()));
+            assigned.put(assigned.size(), brokers);
+        }
+        int partitions = assigned.isEmpty() ? request.number("partitions") : assigned.size();
+        NewTopic create = assigned.isEmpty()
+                ? new NewTopic(topic, Optional.of(partitions),
+                        Optional.of((short) request.number("replication", -1)))
+                : new NewTopic(topic, assigned);
         admin(request).createTopics(List.of(create.configs(request.settings("configs")))).all().get();
         return topicOnceComplete(request, topic, partitions);
     }
@@ -144,6 +156,32 @@ final class Admins {
         var denied = new AccessControlEntry(
                 "User:ANONYMOUS", "*", AclOperation.WRITE, AclPermissionType.DENY);
         admin(request).createAcls(List.of(new AclBinding(topic, denied))).all().get();
+        return null;
+    }
+
+    private static ResourcePattern resource(Oracle.Request request) {
+        ResourceType type = ResourceType.fromString(request.text("resource"));
+        return new ResourcePattern(type, request.text("name"), PatternType.LITERAL);
+    }
+
+    /**
+     * Takes one right to one resource from everybody, and leaves all others: where a resource has any
+     * rule, what no rule allows is denied.
+     */
+    private static Object deny(Oracle.Request request) throws Exception {
+        AclOperation right = AclOperation.fromString(request.text("right"));
+        var denied = new AccessControlEntry("User:*", "*", right, AclPermissionType.DENY);
+        var allowed = new AccessControlEntry("User:*", "*", AclOperation.ALL, AclPermissionType.ALLOW);
+        ResourcePattern resource = resource(request);
+        admin(request).createAcls(List.of(new AclBinding(resource, allowed), new AclBinding(resource, denied)))
+                .all().get();
+        return null;
+    }
+
+    /** Removes all rules of a resource. */
+    private static Object permit(Oracle.Request request) throws Exception {
+        AclBindingFilter all = new AclBindingFilter(resource(request).toFilter(), AccessControlEntryFilter.ANY);
+        admin(request).deleteAcls(List.of(all)).all().get();
         return null;
     }
 

@@ -51,6 +51,17 @@ impl Oracle {
         Ok(text(&self.call("create_topic", fields)?["id"]))
     }
 
+    /// For each partition the ids of the brokers that hold it; the first one leads.
+    pub fn create_assigned_topic(
+        &self,
+        topic: &str,
+        assignment: &[&[usize]],
+        configs: &[(&str, &str)],
+    ) -> Result<String, Error> {
+        let fields = json!({"topic": topic, "assignment": assignment, "configs": object(configs)});
+        Ok(text(&self.call("create_topic", fields)?["id"]))
+    }
+
     /// Returns once the topic is no longer listed.
     pub fn delete_topic(&self, topic: &str) -> Result<(), Error> {
         self.call("delete_topic", json!({"topic": topic})).map(drop)
@@ -64,6 +75,18 @@ impl Oracle {
     /// Nobody who is not authenticated may write to the topic any more; needs an authorizer.
     pub fn deny_write(&self, topic: &str) -> Result<(), Error> {
         self.call("deny_write", json!({ "topic": topic })).map(drop)
+    }
+
+    /// Nobody has this right (as `Write`) to this resource (as `Topic`) any more, and everybody all
+    /// others; needs an authorizer.
+    pub fn deny(&self, resource: &str, name: &str, right: &str) -> Result<(), Error> {
+        let fields = json!({"resource": resource, "name": name, "right": right});
+        self.call("deny", fields).map(drop)
+    }
+
+    /// Takes all of that back.
+    pub fn permit(&self, resource: &str, name: &str) -> Result<(), Error> {
+        self.call("permit", json!({"resource": resource, "name": name})).map(drop)
     }
 
     /// Up to and without the offset `before`; −1 is the high watermark. Returns the log start.
