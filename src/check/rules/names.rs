@@ -6,6 +6,7 @@ use crate::check::Rule;
 use crate::check::facts::{Known, PairFacts};
 use crate::check::verdict::{Verdict, Verdicts};
 use crate::plan::{Pattern, metric_name, warned_about};
+use crate::report::numbers::counted;
 
 pub const COLLISION: Rule = Rule::Pair(check_collision);
 pub const RESERVED: Rule = Rule::Pair(check_reserved);
@@ -73,7 +74,7 @@ fn check_selection(look: &Look<'_>) -> Verdicts {
     }
     if found.is_empty() {
         let topics = look.facts.pairs.len();
-        found.push(Verdict::pass(format!("the plan selects {topics} topics")));
+        found.push(Verdict::pass(format!("the plan selects {}", counted(topics as u64, "topic"))));
     }
     Ok(found)
 }
