@@ -141,7 +141,7 @@ mod tests {
             let after = judge(&plan(&permission), &facts);
             prop_assert_eq!(before.len(), after.len());
             // That a pattern matches nothing is told there.
-            let told = |found: &&(&Finding, &Finding)| found.0.check != names::SELECTION;
+            let told = |found: &(&Finding, &Finding)| found.0.check != names::SELECTION;
             for (before, after) in before.iter().zip(&after).filter(told) {
                 let touched = before.check == names::TIMESTAMP_TYPE
                     && before.topic.as_deref() == Some(allowed.as_str());
