@@ -1,6 +1,7 @@
 //! A lane's equipment: its clients, and their share of the worker's memory and of the plan's rate.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::cluster::{Membership, ReaderTuning, SourceReader, TransactionalWriter, WriterTuning};
 use crate::pipe::failpoint;
@@ -48,6 +49,9 @@ pub fn run_lane(
     Lane::new(number, shared.clone(), (source, target), stop, member).run()
 }
 
+/// An idle tail asks again ten times a second.
+const FETCH_WAIT: Duration = Duration::from_millis(100);
+
 /// A lane's fetch queue: a sixth of its memory, since librdkafka needs as much again for each record, and
 /// what was polled is held beside it (measured); with `max_rate` at most two seconds' worth of the
 /// lane's share, so that reading is bounded as writing is, and the first rush stays small.
@@ -57,7 +61,7 @@ fn reader_tuning(memory: usize, max_rate: Option<u64>, lanes: u32) -> ReaderTuni
     let two_seconds = max_rate.map_or(u64::MAX, |rate| rate / u64::from(lanes.max(1)) * 2);
     let two_seconds = usize::try_from(two_seconds).unwrap_or(usize::MAX);
     let queue_bytes = (memory / 6).min(two_seconds).max(64 << 10);
-    ReaderTuning { queue_bytes, fetch_bytes: FETCH.min(queue_bytes / 2) }
+    ReaderTuning { queue_bytes, fetch_bytes: FETCH.min(queue_bytes / 2), fetch_wait: FETCH_WAIT }
 }
 
 #[cfg(test)]

@@ -32,7 +32,11 @@ fn source_reader(group: &str) -> SourceReader {
 }
 
 fn source_reader_of(connection: &Connection, group: &str) -> SourceReader {
-    let tuning = ReaderTuning { queue_bytes: 16 << 20, fetch_bytes: 1 << 20 };
+    let tuning = ReaderTuning {
+        queue_bytes: 16 << 20,
+        fetch_bytes: 1 << 20,
+        fetch_wait: Duration::from_millis(100),
+    };
     SourceReader::open(connection, group, tuning).expect("a reader")
 }
 

@@ -7,6 +7,8 @@ mod source;
 pub use log::{First, LogRange, LogReader, Reached};
 pub use source::{SourceBatch, SourceReader};
 
+use std::time::Duration;
+
 use super::class::ClusterError;
 use super::connect::Connection;
 use super::sys::client::Role;
@@ -22,13 +24,16 @@ pub enum Isolation {
     Uncommitted,
 }
 
-/// How much a reader may hold.
+/// How much a reader may hold, and how patient its requests are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReaderTuning {
     /// Bytes of records fetched ahead, over all partitions. One poll may hand out as much again.
     pub queue_bytes: usize,
     /// Bytes per partition and fetch request.
     pub fetch_bytes: usize,
+    /// How long a broker may hold a request back while there is no record. A request that waits keeps newly
+    /// assigned partitions of the broker waiting.
+    pub fetch_wait: Duration,
 }
 
 /// Messages that a lane takes per call: enough to make the call's own cost vanish.
@@ -63,8 +68,7 @@ fn consumer(
         ("auto.offset.reset", "error".to_owned()),
         ("check.crcs", "true".to_owned()),
         ("fetch.min.bytes", "1".to_owned()),
-        // A request that waits for data keeps newly assigned partitions of the broker waiting.
-        ("fetch.wait.max.ms", "100".to_owned()),
+        ("fetch.wait.max.ms", tuning.fetch_wait.as_millis().to_string()),
         ("fetch.error.backoff.ms", "100".to_owned()),
         // The default of 1 s stalls a lane that filled its queue once (measured).
         ("fetch.queue.backoff.ms", "5".to_owned()),
