@@ -9,3 +9,5 @@ mod oracle_test;
 mod pipe;
 mod reconcile;
 mod sites;
+#[path = "../benches/versus/numbers.rs"]
+mod versus_numbers;

@@ -3,7 +3,8 @@
 
 use super::contenders::Contender;
 use super::latency::Delay;
-use super::moving::{Moved, as_f64, median};
+use super::moving::Moved;
+use super::numbers::{as_f64, median};
 use super::recovery::Recovered;
 use super::rows;
 
@@ -57,7 +58,7 @@ pub fn judge(moved: &[Moved], delays: &[Delay], recovered: &[Recovered]) -> Vec<
 fn judge_row(moved: &[Moved], row: &'static str, aim: f64) -> Vec<Judged> {
     let of = |contender: Contender, number: fn(&Moved) -> f64| {
         let these = moved.iter().filter(|one| one.row == row && one.contender == contender);
-        median(these, number)
+        median(these.map(number))
     };
     let (ours, theirs) = (Contender::Onceover, Contender::MirrorExactlyOnce);
     let (rate, cpu, memory) = (|m: &Moved| m.per_second, |m: &Moved| m.cpu, |m: &Moved| m.peak_mb);

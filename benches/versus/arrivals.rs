@@ -1,6 +1,7 @@
 //! When records arrive on the target, by its log ends: the same for every contender.
 
 use super::brokers::{Error, Oracle};
+use super::numbers::rate;
 use super::stage::number;
 use serde_json::json;
 use std::time::{Duration, Instant};
@@ -43,14 +44,8 @@ pub struct Arrival {
 }
 
 impl Arrival {
-    pub fn seconds(&self) -> f64 {
-        Duration::from_millis(self.last.ms.saturating_sub(self.first.ms)).as_secs_f64()
-    }
-
-    /// Without what was there at the first look.
-    #[expect(clippy::cast_precision_loss, reason = "a rate")]
     pub fn per_second(&self, records: u64) -> f64 {
-        records.saturating_sub(self.first.latest) as f64 / self.seconds().max(0.001)
+        rate(records, self.first.latest, self.first.ms, self.last.ms)
     }
 }
 

@@ -135,7 +135,7 @@ fn mirror(
         settings.extend([
             ("consumer.fetch.max.bytes", "52428800"),
             ("consumer.max.partition.fetch.bytes", "4194304"),
-            ("consumer.max.poll.records", "5000"),
+            ("consumer.max.poll.records", "20000"),
             ("producer.batch.size", "327680"),
             ("producer.linger.ms", "100"),
             ("producer.buffer.memory", "67108864"),

@@ -3,7 +3,8 @@
 
 use super::brokers::Error;
 use super::contenders::{Contender, Prepared, Running, Tuned, prepare};
-use super::moving::{Moved, as_f64, attempt, kept_bytes};
+use super::moving::{Moved, attempt, kept_bytes};
+use super::numbers::as_f64;
 use super::rows::{self, Row};
 use super::stage::{Stage, create, delete, now_ms};
 use super::{files, table};

@@ -4,7 +4,7 @@
 use super::brokers::Error;
 use super::contenders::{Contender, Tuned, prepare};
 use super::files;
-use super::moving::as_f64;
+use super::numbers::as_f64;
 use super::rows::{self, Row};
 use super::stage::{Stage, create, delete, number};
 use super::table;
@@ -31,7 +31,8 @@ pub fn measure(stage: &Stage) -> Result<Vec<Delay>, Error> {
     }
     println!("\nlatency: 500 B, {PARTITIONS} partitions, a read_committed consumer");
     let mut all = Vec::new();
-    for per_second in RATES {
+    let rates = if stage.options.quick { &RATES[..1] } else { &RATES[..] };
+    for per_second in rates.iter().copied() {
         for round in 1..=stage.options.rounds.min(2) {
             for contender in stage.options.contenders.iter().copied() {
                 let delay = attempt(stage, contender, per_second, round)?;

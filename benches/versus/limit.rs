@@ -6,7 +6,8 @@
 
 use super::brokers::Error;
 use super::contenders::Contender;
-use super::moving::{Moved, as_f64};
+use super::moving::Moved;
+use super::numbers::as_f64;
 use super::rows::Row;
 use super::stage::{Stage, create, delete, now_ms};
 use nix::sys::resource::{UsageWho, getrusage};

@@ -3,7 +3,7 @@
 //!
 //! Arguments after `--`, all optional:
 //!
-//! - `quick`: a small part of everything, to see that the benchmark itself works (its numbers mean nothing);
+//! - `quick`: a small part of the default run, to see that the benchmark itself works (its numbers mean nothing);
 //! - `rows=b512,k10`: some rows of [`rows`] and of the other measures: `latency`, `recovery`, `growth`;
 //! - `contenders=onceover,mm2-exactly-once,mm2-default,limit`, `rounds=3`, `scale=0.5` (of the record counts);
 //! - `mm2.KEY=VALUE`, `plan.KEY=VALUE`: settings of MirrorMaker 2 (as `mm2.consumer.max.poll.records=10000`)
@@ -24,6 +24,7 @@ mod growth;
 mod latency;
 mod limit;
 mod moving;
+mod numbers;
 mod options;
 mod process;
 mod recovery;

@@ -3,6 +3,7 @@
 use super::arrivals::follow;
 use super::brokers::Error;
 use super::contenders::{Contender, Tuned, prepare};
+use super::numbers::as_f64;
 use super::process::Watch;
 use super::rows::{self, Row};
 use super::stage::{Stage, count, create, delete, now_ms};
@@ -111,11 +112,6 @@ pub fn kept_bytes(stage: &Stage, copy: &str, row: &Row) -> Result<u64, Error> {
     Ok(stage.bytes(copy)?.saturating_sub(copies))
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts far below 2^52")]
-pub fn as_f64(count: u64) -> f64 {
-    count as f64
-}
-
 impl Moved {
     pub fn line(&self) -> String {
         format!(
@@ -133,16 +129,5 @@ impl Moved {
     #[expect(clippy::cast_precision_loss, reason = "a record's size")]
     pub fn megabytes_per_second(&self) -> f64 {
         self.per_second * self.bytes_per_record as f64 / 1e6
-    }
-}
-
-/// Of one contender and row over its rounds: of each number by itself.
-pub fn median<'a>(of: impl IntoIterator<Item = &'a Moved>, number: impl Fn(&Moved) -> f64) -> f64 {
-    let mut numbers: Vec<f64> = of.into_iter().map(number).collect();
-    numbers.sort_by(f64::total_cmp);
-    match (numbers.len(), numbers.len() / 2) {
-        (0, _) => f64::NAN,
-        (even, half) if even % 2 == 0 => f64::midpoint(numbers[half - 1], numbers[half]),
-        (_, half) => numbers[half],
     }
 }

@@ -7,6 +7,9 @@ use super::rows;
 /// The measures that are not rows of records.
 const OTHERS: [&str; 3] = ["latency", "recovery", "growth"];
 
+/// What a quick run does, if no rows are named.
+const QUICK: [&str; 4] = ["b512", "latency", "recovery", "growth"];
+
 #[derive(Debug)]
 pub struct Options {
     selected: Vec<String>,
@@ -35,6 +38,9 @@ impl Options {
         }
         if options.quick {
             (options.rounds, options.scale) = (1, options.scale / 20.0);
+            if options.selected.is_empty() {
+                options.selected = QUICK.map(str::to_owned).to_vec();
+            }
         }
         Ok(options)
     }

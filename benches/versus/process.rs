@@ -1,5 +1,6 @@
 //! What a process uses, from `/proc`.
 
+use super::numbers::{as_f64, grown};
 use super::stage::now_ms;
 use std::fs;
 use std::sync::Arc;
@@ -71,14 +72,9 @@ impl Usage {
         self.between(from_ms, until_ms, |look| look.broker_ticks)
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "some thousand ticks")]
     fn between(&self, from_ms: u64, until_ms: u64, of: impl Fn(&Look) -> u64) -> f64 {
-        let before = self.looks.iter().rev().find(|look| look.at_ms <= from_ms);
-        // The first look after it, or the last one of a process that ended.
-        let after = self.looks.iter().find(|look| look.at_ms >= until_ms && of(look) > 0);
-        let after = after.or_else(|| self.looks.iter().rev().find(|look| of(look) > 0));
-        let ticks = after.map_or(0, &of).saturating_sub(before.map_or(0, &of));
-        ticks as f64 / TICKS_PER_SECOND
+        let looks: Vec<(u64, u64)> = self.looks.iter().map(|look| (look.at_ms, of(look))).collect();
+        as_f64(grown(&looks, from_ms, until_ms)) / TICKS_PER_SECOND
     }
 }
 

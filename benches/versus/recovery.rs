@@ -3,7 +3,7 @@
 use super::arrivals::{ends, follow, pause};
 use super::brokers::Error;
 use super::contenders::{Contender, Running, Tuned, prepare};
-use super::moving::as_f64;
+use super::numbers::as_f64;
 use super::rows::{self, Row};
 use super::stage::{Stage, count, create, delete, now_ms, number};
 use super::{files, table};

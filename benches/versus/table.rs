@@ -4,7 +4,8 @@ use super::aims::Judged;
 use super::contenders::Contender;
 use super::growth::Start;
 use super::latency::Delay;
-use super::moving::{Moved, median};
+use super::moving::Moved;
+use super::numbers::median;
 use super::recovery::Recovered;
 use comfy_table::presets::ASCII_MARKDOWN;
 use comfy_table::{CellAlignment, Table};
@@ -46,7 +47,7 @@ fn shown(number: f64) -> String {
 /// Medians of a row, one line a contender; the ratio is to MirrorMaker 2 with exactly once.
 pub fn moved(moved: &[Moved]) {
     let of = |contender: Contender, number: &dyn Fn(&Moved) -> f64| {
-        median(moved.iter().filter(|one| one.contender == contender), number)
+        median(moved.iter().filter(|one| one.contender == contender).map(number))
     };
     let mut table = table(&[
         "medians",
