@@ -9,5 +9,4 @@ mod oracle_test;
 mod pipe;
 mod reconcile;
 mod sites;
-#[path = "../benches/versus/numbers.rs"]
 mod versus_numbers;

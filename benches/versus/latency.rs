@@ -33,7 +33,7 @@ pub fn measure(stage: &Stage) -> Result<Vec<Delay>, Error> {
     let mut all = Vec::new();
     let rates = if stage.options.quick { &RATES[..1] } else { &RATES[..] };
     for per_second in rates.iter().copied() {
-        for round in 1..=stage.options.rounds.min(2) {
+        for round in 1..=stage.options.rounds(1) {
             for contender in stage.options.contenders.iter().copied() {
                 let delay = attempt(stage, contender, per_second, round)?;
                 println!(

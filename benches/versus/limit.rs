@@ -266,7 +266,7 @@ fn send(bootstrap: &str, copy: &str, batches: &[Batch], records: u64) -> Result<
             (sent, size, next) = (sent + batch.records, size + batch.bytes.len(), next + 1);
         }
         let answer = connection.ask(0, 7, &produce(copy, request.values().copied()))?;
-        let mut answer = Answer(&answer);
+        let mut answer = Answer(answer);
         for _ in 0..answer.i32()? {
             let topic = answer.text()?;
             for _ in 0..answer.i32()? {

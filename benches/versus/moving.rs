@@ -7,6 +7,7 @@ use super::numbers::as_f64;
 use super::process::Watch;
 use super::rows::{self, Row};
 use super::stage::{Stage, count, create, delete, now_ms};
+use super::table::shown;
 use super::{files, limit, table};
 
 /// What one contender did with the records of a row, once.
@@ -41,7 +42,7 @@ pub fn measure(stage: &Stage) -> Result<Vec<Moved>, Error> {
         println!("\n{}: {records} records, {}", row.name, row.what);
         stage.fill(row, records)?;
         let mut moved = Vec::new();
-        for round in 1..=stage.options.rounds {
+        for round in 1..=stage.options.rounds(row.rounds) {
             for contender in stage.options.contenders.iter().copied() {
                 moved.extend(attempt(stage, row, records, contender, round)?);
             }
@@ -115,14 +116,14 @@ pub fn kept_bytes(stage: &Stage, copy: &str, row: &Row) -> Result<u64, Error> {
 impl Moved {
     pub fn line(&self) -> String {
         format!(
-            "round {}  {:<17} {:>9.0} records/s  {:>6.2} CPU s/M  {:>5.0} MB  (from start {:.0}/s, {:.2} CPU s/M)",
+            "round {}  {:<17} {:>9} records/s  {:>5} CPU s/M  {:>5} MB  (from start {}/s, {} CPU s/M)",
             self.round,
             self.contender.name(),
-            self.per_second,
-            self.cpu,
-            self.peak_mb,
-            self.per_second_from_start,
-            self.cpu_from_start,
+            shown(self.per_second),
+            shown(self.cpu),
+            shown(self.peak_mb),
+            shown(self.per_second_from_start),
+            shown(self.cpu_from_start),
         )
     }
 

@@ -14,8 +14,7 @@ const QUICK: [&str; 4] = ["b512", "latency", "recovery", "growth"];
 pub struct Options {
     selected: Vec<String>,
     pub contenders: Vec<Contender>,
-    /// How often each contender has its turn in a row.
-    pub rounds: usize,
+    rounds: Option<usize>,
     scale: f64,
     pub quick: bool,
     pub mirror: Vec<(String, String)>,
@@ -27,7 +26,7 @@ impl Options {
         let mut options = Options {
             selected: Vec::new(),
             contenders: Contender::ALL.to_vec(),
-            rounds: 3,
+            rounds: None,
             scale: 1.0,
             quick: false,
             mirror: Vec::new(),
@@ -37,7 +36,7 @@ impl Options {
             options.take(&argument)?;
         }
         if options.quick {
-            (options.rounds, options.scale) = (1, options.scale / 20.0);
+            (options.rounds, options.scale) = (Some(1), options.scale / 20.0);
             if options.selected.is_empty() {
                 options.selected = QUICK.map(str::to_owned).to_vec();
             }
@@ -59,7 +58,7 @@ impl Options {
                 self.contenders =
                     value.split(',').map(Contender::named).collect::<Result<_, _>>()?;
             }
-            "rounds" => self.rounds = value.parse().map_err(|_| wrong())?,
+            "rounds" => self.rounds = Some(value.parse().map_err(|_| wrong())?),
             "scale" => self.scale = value.parse().map_err(|_| wrong())?,
             _ if name.starts_with("mm2.") => self.mirror.push(pair(&name[4..])),
             _ if name.starts_with("plan.") => self.plan.push(pair(&name[5..])),
@@ -71,6 +70,11 @@ impl Options {
     /// All are, unless some are named.
     pub fn selects(&self, row: &str) -> bool {
         self.selected.is_empty() || self.selected.iter().any(|one| one == row)
+    }
+
+    /// How often each contender has its turn; `default` keeps the whole below 25 minutes.
+    pub fn rounds(&self, default: usize) -> usize {
+        self.rounds.unwrap_or(default)
     }
 
     /// A record count of the default run, for this one.

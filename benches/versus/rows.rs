@@ -19,6 +19,8 @@ pub struct Row {
     pub compression: &'static str,
     /// 0: written without transactions.
     pub per_transaction: u64,
+    /// Turns of each contender in a default run.
+    pub rounds: usize,
     /// The throughput that the aims ask for, in multiples of MirrorMaker 2 with exactly once.
     pub aim: f64,
 }
@@ -36,9 +38,10 @@ pub fn all() -> Vec<Row> {
         headers: 0,
         compression: "none",
         per_transaction: 0,
+        rounds: 3,
         aim: 6.0,
     };
-    let other = Row { aim: 3.0, records: 1_000_000, ..plain.clone() };
+    let other = Row { aim: 3.0, rounds: 2, records: 1_000_000, ..plain.clone() };
     vec![
         plain,
         Row { name: "b100", what: "100 B", value: 90, ..other.clone() },

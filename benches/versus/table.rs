@@ -24,7 +24,7 @@ fn show(mut table: Table) {
 }
 
 /// Whole numbers with commas, small ones with what matters of them; `–` where there is none.
-fn shown(number: f64) -> String {
+pub fn shown(number: f64) -> String {
     match number {
         none if !none.is_finite() => "–".to_owned(),
         large if large >= 1000.0 => {
