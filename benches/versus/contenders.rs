@@ -130,12 +130,13 @@ fn mirror(
         .config("sync.topic.configs.enabled", "false")
         .config("target.offset.flush.timeout.ms", "10000")
         .config("target.offset.flush.interval.ms", "10000");
-    let mut settings = Vec::new();
+    let mut settings = vec![
+        ("consumer.fetch.max.bytes", "52428800"),
+        ("consumer.max.partition.fetch.bytes", "4194304"),
+        ("consumer.max.poll.records", "20000"),
+    ];
     if tuned == Tuned::Throughput {
         settings.extend([
-            ("consumer.fetch.max.bytes", "52428800"),
-            ("consumer.max.partition.fetch.bytes", "4194304"),
-            ("consumer.max.poll.records", "20000"),
             ("producer.batch.size", "327680"),
             ("producer.linger.ms", "100"),
             ("producer.buffer.memory", "67108864"),
