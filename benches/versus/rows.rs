@@ -57,14 +57,14 @@ pub fn all() -> Vec<Row> {
             what: "512 B, 1,000 topics of one partition",
             topics: 1000,
             partitions: 1,
-            records: 600_000,
+            records: 300_000,
             ..other.clone()
         },
         Row {
             name: "partitions",
             what: "512 B, one topic of 1,000 partitions",
             partitions: 1000,
-            records: 600_000,
+            records: 300_000,
             ..other.clone()
         },
         Row {
