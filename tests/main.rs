@@ -11,3 +11,4 @@ mod oracle_test;
 mod pipe;
 mod reconcile;
 mod sites;
+mod versus_numbers;

@@ -14,10 +14,11 @@ use std::sync::OnceLock;
 
 const POM: &str = include_str!("pom.xml");
 /// Compiled on this machine, once for each Kafka and each JDK.
-const SOURCES: [(&str, &str); 12] = [
+const SOURCES: [(&str, &str); 13] = [
     ("Admins.java", include_str!("java/Admins.java")),
     ("Groups.java", include_str!("java/Groups.java")),
     ("Hex.java", include_str!("java/Hex.java")),
+    ("Measures.java", include_str!("java/Measures.java")),
     ("Node.java", include_str!("java/Node.java")),
     ("Numbered.java", include_str!("java/Numbered.java")),
     ("NumberedCheck.java", include_str!("java/NumberedCheck.java")),

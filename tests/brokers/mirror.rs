@@ -29,6 +29,8 @@ pub struct Builder {
     exactly_once: bool,
     tasks: usize,
     heap_mb: u32,
+    full_jit: bool,
+    alias: Option<String>,
     config: Vec<(String, String)>,
 }
 
@@ -54,6 +56,20 @@ impl Builder {
         self
     }
 
+    /// For measurements: as its own start script has it, with G1 and the optimising compiler.
+    #[must_use]
+    pub fn full_jit(mut self) -> Builder {
+        self.full_jit = true;
+        self
+    }
+
+    /// The source's alias; made of source and topics unless set.
+    #[must_use]
+    pub fn alias(mut self, alias: &str) -> Builder {
+        self.alias = Some(alias.to_owned());
+        self
+    }
+
     /// A line of the properties file; the last one of a key wins. Without exactly once, offsets are
     /// stored every `offset.flush.interval.ms`, 60 s by default, and at an orderly stop: what was
     /// copied since is copied once more after a kill.
@@ -68,6 +84,9 @@ impl Builder {
     /// Names the internal topics on the target, as `mm2-offsets.<alias>.internal`. Made of source and
     /// topics, so that the mirrors of different tests do not mix, and a second start finds the first's.
     pub fn source_alias(&self) -> String {
+        if let Some(alias) = &self.alias {
+            return alias.clone();
+        }
         let mut hasher = DefaultHasher::new();
         (&self.source, &self.topics).hash(&mut hasher);
         format!("source{:016x}", hasher.finish())
@@ -81,7 +100,7 @@ impl Builder {
         fs::create_dir_all(&data).map_err(|e| Error::io("create", &data, &e))?;
         let file = folder.join("mm2.properties");
         write(&file, &self.properties(ports::free(1)?[0]))?;
-        let mut command = distribution.java(self.heap_mb, false);
+        let mut command = distribution.java(self.heap_mb, self.full_jit);
         command.push("org.apache.kafka.connect.mirror.MirrorMaker".into());
         command.extend([file.into(), "--clusters".into(), "target".into()]);
         let log = folder.join("mirror.log");
@@ -161,6 +180,8 @@ impl MirrorMaker {
             exactly_once: false,
             tasks: 2,
             heap_mb: 512,
+            full_jit: false,
+            alias: None,
             config: Vec::new(),
         }
     }
@@ -182,6 +203,10 @@ impl MirrorMaker {
 
     pub fn pid(&self) -> u32 {
         self.jvm.pid()
+    }
+
+    pub fn has_ended(&mut self) -> bool {
+        self.jvm.has_ended()
     }
 
     pub fn log(&self) -> &Path {

@@ -120,7 +120,7 @@ public final class Oracle {
     static Object perform(Request request) throws Exception {
         String name = request.text("op");
         for (var operations : List.of(
-                Admins.OPERATIONS, Groups.OPERATIONS, Producers.OPERATIONS, Readers.OPERATIONS)) {
+                Admins.OPERATIONS, Groups.OPERATIONS, Measures.OPERATIONS, Producers.OPERATIONS, Readers.OPERATIONS)) {
             Operation operation = operations.get(name);
             if (operation != null) {
                 Object answer = operation.answer(request);
