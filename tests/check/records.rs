@@ -1,6 +1,6 @@
 //! What a look at the records, at open transactions and at groups finds; and that nothing comes of it.
 
-use onceover::check::Severity::{Pass, Warn};
+use onceover::check::Severity::{Fail, Pass, Warn};
 use onceover::check::names;
 
 use super::checked_between_the_shared;
@@ -63,7 +63,7 @@ fn an_open_transaction_is_told_with_its_partition() -> Result<(), Error> {
     producer.begin()?;
     producer.produce(open, &[Record::in_partition(0).value("v").at(1_700_000_000_000)])?;
     let checked = checked_between_the_shared("check-open", "topics.include = ['/check-open-.*/']");
-    checked.is(names::OPEN_TRANSACTIONS, open, Warn);
+    checked.is(names::OPEN_TRANSACTIONS, open, Fail);
     checked.is(names::OPEN_TRANSACTIONS, closed, Pass);
     producer.abort()
 }

@@ -52,6 +52,9 @@ pub fn look(
         Some(looked) => looked.facts,
         None => Known::unknown("only asked on the target"),
     };
+    /// Describe.
+    const DESCRIBE: i32 = 8;
+    let may_see_acls = detail.authorized.as_ref().is_some_and(|may| may.contains(&DESCRIBE));
     let bootstrap = clusters.connection(side).bootstrap();
     let facts = ClusterFacts {
         side,
@@ -72,7 +75,7 @@ pub fn look(
         rights: Vec::new(),
         acls: match depth {
             Depth::Again => Known::unknown("not looked at by a run that goes on"),
-            _ => acls::facts(admin.acls()),
+            _ => acls::facts(admin.acls(), may_see_acls),
         },
     };
     Ok(Site { facts, topics: found, authorized: detail.authorized })

@@ -25,7 +25,8 @@ pub struct AclEntry {
 }
 
 impl Admin {
-    /// All entries, of resources that librdkafka knows; none where the cluster has no authorizer.
+    /// All entries, of resources that librdkafka knows. An empty list may also stand for an error that
+    /// librdkafka 2.12.1 does not show: no authorizer, or no right to see them.
     pub fn acls(&self) -> Result<Option<Vec<AclEntry>>, ClusterError> {
         const PREFIXED: i32 = 4;
         const ALLOW: i32 = 3;

@@ -19,7 +19,8 @@ public final class ZooNode {
         String address = properties.getProperty("zookeeper.connect");
         ServerConfig config = new ServerConfig();
         String port = address.substring(address.indexOf(':') + 1);
-        config.parse(new String[] {port, properties.getProperty("log.dirs") + "/../zookeeper"});
+        Path beside = Path.of(properties.getProperty("log.dirs")).resolveSibling("zookeeper");
+        config.parse(new String[] {port, beside.toString()});
         Thread zookeeper = new Thread(() -> {
             try {
                 new ZooKeeperServerMain().runFromConfig(config);
