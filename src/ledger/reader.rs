@@ -113,7 +113,7 @@ impl LedgerReader {
     }
 
     fn offsets(&self, asked: &[TopicPartition], which: At) -> Result<Vec<i64>, ReadError> {
-        let mut answer = self.admin.offsets(asked, which)?;
+        let mut answer = self.admin.offsets(asked, which).map_err(|error| self.gone_or(error))?;
         let one = |at| {
             let one = answer.remove(at).expect("an answer for each partition asked for");
             one.map(|found| found.offset)
@@ -121,7 +121,8 @@ impl LedgerReader {
         asked.iter().map(one).collect::<Result<_, _>>().map_err(|error| self.gone_or(error))
     }
 
-    /// A partition that cannot be asked for may be one of a deleted topic, and that does not pass.
+    /// What cannot be asked for may be a deleted topic, and that does not pass; the client only says
+    /// that it finds no leaders.
     fn gone_or(&self, error: ClusterError) -> ReadError {
         match self.admin.describe(&[self.topic()]).map(|mut found| found.remove(self.topic())) {
             Ok(Some(None)) => ReadError::Gone(self.topic.to_string()),

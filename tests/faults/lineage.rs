@@ -109,7 +109,11 @@ impl Source {
 impl Copied<'_> {
     /// The next 100 records.
     fn more(&mut self) -> Result<(), Error> {
-        let next = Numbered { first: self.numbered.count, count: 100, ..self.numbered.clone() };
+        let first = self.numbered.count;
+        // 100 share a time.
+        let first_timestamp =
+            self.numbered.first_timestamp + i64::try_from(first / 100).expect("few");
+        let next = Numbered { first, count: 100, first_timestamp, ..self.numbered.clone() };
         self.source.oracle.produce_numbered(&next, &Writing::default())?;
         self.numbered.count += 100;
         Ok(())
