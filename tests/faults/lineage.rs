@@ -193,8 +193,7 @@ fn an_unclean_election_is_refused_though_the_log_grows_again_past_the_position()
     tail.signal(Signal::SIGSTOP);
     source.cluster.restart(2)?;
     let others = [&tailed, &later, &passed].map(|topic| other(&topic.numbered, 150));
-    let all_end_at =
-        |end| others.iter().all(|numbered| source.end(&numbered.topic) == Some(end));
+    let all_end_at = |end| others.iter().all(|numbered| source.end(&numbered.topic) == Some(end));
     eventually("the log ends go back", || all_end_at(100));
     for numbered in &others {
         source.oracle.produce_numbered(numbered, &Writing::default())?;
