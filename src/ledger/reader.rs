@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use crate::cluster::{
     Admin, At, ClusterError, Connection, Isolation, LogRange, LogReader, Reached,
@@ -65,6 +66,11 @@ impl From<ReadError> for Error {
     }
 }
 
+/// A topic is gone when it is missing so often in a row, so far apart: together longer than a broker
+/// takes from its start to the end of its metadata.
+const GONE_LOOKS: u32 = 10;
+const GONE_PAUSE: Duration = Duration::from_secs(2);
+
 /// How many entries a look for the latest snapshot reads at first; then eight times as many.
 const FIRST_LOOK: i64 = 64;
 
@@ -113,7 +119,7 @@ impl LedgerReader {
     }
 
     fn offsets(&self, asked: &[TopicPartition], which: At) -> Result<Vec<i64>, ReadError> {
-        let mut answer = self.admin.offsets(asked, which)?;
+        let mut answer = self.admin.offsets(asked, which).map_err(|error| self.gone_or(error))?;
         let one = |at| {
             let one = answer.remove(at).expect("an answer for each partition asked for");
             one.map(|found| found.offset)
@@ -121,12 +127,20 @@ impl LedgerReader {
         asked.iter().map(one).collect::<Result<_, _>>().map_err(|error| self.gone_or(error))
     }
 
-    /// A partition that cannot be asked for may be one of a deleted topic, and that does not pass.
+    /// What cannot be asked for may be a deleted topic, and that does not pass; the client only says
+    /// that it finds no leaders. A broker that has just started knows no topics either: only one that is
+    /// missing again and again is gone.
     fn gone_or(&self, error: ClusterError) -> ReadError {
-        match self.admin.describe(&[self.topic()]).map(|mut found| found.remove(self.topic())) {
-            Ok(Some(None)) => ReadError::Gone(self.topic.to_string()),
-            _ => ReadError::Cluster(error),
+        for look in 0..GONE_LOOKS {
+            if look > 0 {
+                std::thread::sleep(GONE_PAUSE);
+            }
+            let found = self.admin.describe(&[self.topic()]);
+            if !matches!(found.map(|mut found| found.remove(self.topic())), Ok(Some(None))) {
+                return ReadError::Cluster(error);
+            }
         }
+        ReadError::Gone(self.topic.to_string())
     }
 
     /// The last stable offsets of ledger partitions `0..count`, in one round.

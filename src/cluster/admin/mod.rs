@@ -33,6 +33,8 @@ const REQUEST: Duration = Duration::from_secs(10);
 
 /// How long retriable errors are tried again: a broker's restart and an election fit in.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How long one look for the cluster's brokers may take.
+const FRESH: Duration = Duration::from_secs(5);
 
 /// How long the client remembers who leads a partition. ListOffsets believes a remembered "no leader"
 /// without asking again (`rd_kafka_topic_partition_list_get_leaders`), and by default that is 15 minutes
@@ -119,6 +121,12 @@ impl Admin {
                 tracing::debug!(side = %error.side, "{}; asking again", error.what);
             } else {
                 tracing::warn!(side = %error.side, "{}; asking again", error.what);
+            }
+            // The client asks the controller that it once heard of, also when that is gone (measured, after
+            // one of three brokers had died: until its patience ends, for ever). Whoever answers here
+            // names the new one.
+            if let Err(fault) = self.client.metadata(false, FRESH) {
+                tracing::debug!(side = %error.side, "no fresh metadata: {}", fault.text);
             }
             std::thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_secs(2));

@@ -77,7 +77,7 @@ impl Oracle {
         self.call("deny_write", json!({ "topic": topic })).map(drop)
     }
 
-    /// Nobody has this right (as `Write`) to this resource (as `Topic`) any more, and everybody all
+    /// Nobody has this right (as `WRITE`) to this resource (as `TOPIC`) any more, and everybody all
     /// others; needs an authorizer.
     pub fn deny(&self, resource: &str, name: &str, right: &str) -> Result<(), Error> {
         let fields = json!({"resource": resource, "name": name, "right": right});
