@@ -35,6 +35,10 @@ const PURGE: Duration = Duration::from_secs(10);
 
 /// One wait for delivery reports; the first one ends it.
 const SLICE: Duration = Duration::from_millis(10);
+/// The same for a handful of records. What is not sendable yet when the producer is hurried, because its
+/// partition is only being added to the transaction, waits for the next time (measured: 30 ms of a trickle's commit).
+const BRISK: Duration = Duration::from_millis(1);
+const HANDFUL: usize = 1_000;
 
 /// How a writer sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -300,7 +304,7 @@ impl Target for TransactionalWriter {
     ) -> Result<(), ClusterError> {
         while self.in_flight() > 0 {
             self.producer()?.hurry();
-            self.take_reports(SLICE);
+            self.take_reports(if self.in_flight() < HANDFUL { BRISK } else { SLICE });
             // What is left would only fail too, some of it after a time-out.
             self.deliveries.check().map_err(|error| self.why(error))?;
             alive()?;
