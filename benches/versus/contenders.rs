@@ -3,8 +3,6 @@
 use super::brokers::{Error, MirrorMaker, mirror};
 use super::rows::Row;
 use super::stage::Stage;
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 use std::fs::{self, File};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -68,7 +66,17 @@ pub enum Prepared {
 
 pub enum Running {
     Mirror(MirrorMaker),
-    Onceover(Child, Prepared),
+    Onceover(Owned, Prepared),
+}
+
+/// A process that ends with its owner, however that ends: SIGKILL, and gone.
+pub struct Owned(Child);
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 /// Ready to copy the row's topics to `<copy>.<topic>`.
@@ -172,7 +180,7 @@ impl Prepared {
                     .stderr(said)
                     .spawn()
                     .map_err(|error| Error::new(format!("cannot start onceover: {error}")))?;
-                Ok(Running::Onceover(child, self))
+                Ok(Running::Onceover(Owned(child), self))
             }
         }
     }
@@ -182,7 +190,7 @@ impl Running {
     pub fn pid(&self) -> u32 {
         match self {
             Running::Mirror(mirror) => mirror.pid(),
-            Running::Onceover(child, _) => child.id(),
+            Running::Onceover(child, _) => child.0.id(),
         }
     }
 
@@ -197,7 +205,7 @@ impl Running {
                 let ended = || format!("MirrorMaker 2 has ended by itself; its log: {log}");
                 if mirror.has_ended() { Err(Error::new(ended())) } else { Ok(true) }
             }
-            Running::Onceover(child, prepared) => match child.try_wait() {
+            Running::Onceover(child, prepared) => match child.0.try_wait() {
                 Ok(None) => Ok(true),
                 Ok(Some(status)) if status.success() => Ok(false),
                 other => Err(Error::new(format!("onceover ended with {other:?}: {prepared:?}"))),
@@ -209,14 +217,7 @@ impl Running {
     pub fn kill(self) -> Prepared {
         match self {
             Running::Mirror(mirror) => Prepared::Mirror(mirror.kill()),
-            Running::Onceover(mut child, prepared) => {
-                // Of an own child that was not waited for: the id is still its own.
-                if let (Ok(None), Ok(pid)) = (child.try_wait(), i32::try_from(child.id())) {
-                    let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
-                }
-                let _ = child.wait();
-                prepared
-            }
+            Running::Onceover(_dropped, prepared) => prepared,
         }
     }
 }

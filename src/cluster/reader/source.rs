@@ -118,7 +118,8 @@ impl SourceReader {
         group: &str,
         tuning: ReaderTuning,
     ) -> Result<Consumer, ClusterError> {
-        let ahead = 1_000_000;
+        // The queue's bytes are those of keys and values alone; of small records their number is the bound.
+        let ahead = (tuning.queue_bytes / 512).clamp(1_000, 1_000_000);
         consumer(connection, "reader", group, Isolation::Committed, tuning, ahead, TAKE)
     }
 

@@ -33,6 +33,9 @@ struct Run {
     target: TopicPartition,
 }
 
+/// What a record takes in the client beside its key and value, in bytes (measured: 400 to 500).
+const OVERHEAD: usize = 400;
+
 impl Deliveries {
     /// Forgets everything: a new transaction.
     pub(super) fn clear(&mut self) {
@@ -60,12 +63,13 @@ impl Deliveries {
     /// The next record, with this source offset and size, is queued.
     pub(super) fn queued(&mut self, source_offset: i64, bytes: usize) {
         self.offsets.push(source_offset);
-        self.bytes += bytes;
+        self.bytes += bytes + OVERHEAD;
     }
 
-    /// Whether a record of `more` bytes fits in `limit`. One alone always does, however large.
+    /// Whether a record of `more` bytes, and what the client keeps beside, fits in `limit`. One alone always
+    /// does, however large.
     pub(super) fn room_for(&self, more: usize, limit: usize) -> bool {
-        self.bytes == 0 || self.bytes + more <= limit
+        self.bytes == 0 || self.bytes + more + OVERHEAD <= limit
     }
 
     /// The number to send the next ledger entry with.
@@ -84,7 +88,7 @@ impl Deliveries {
     pub(super) fn report(&mut self, side: Side, delivery: Delivery) {
         let number = delivery.number;
         if self.entry(number).is_none() {
-            self.bytes = self.bytes.saturating_sub(delivery.bytes);
+            self.bytes = self.bytes.saturating_sub(delivery.bytes + OVERHEAD);
         }
         match delivery.outcome {
             Ok(offset) if self.entry(number).is_some() => self.entries[ENTRY - number] = offset,
@@ -203,7 +207,8 @@ mod tests {
     #[test]
     fn a_record_larger_than_the_queue_goes_alone() {
         let mut deliveries = three();
-        assert!(deliveries.room_for(10, 40) && !deliveries.room_for(11, 40));
+        let four = 4 * (10 + OVERHEAD);
+        assert!(deliveries.room_for(10, four) && !deliveries.room_for(11, four));
         for number in 0..3 {
             deliveries.report(Side::Target, ok(number, 1));
         }

@@ -43,7 +43,8 @@ const HANDFUL: usize = 1_000;
 /// How a writer sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WriterTuning {
-    /// Bytes of keys and values queued and in flight; a single larger record goes alone.
+    /// Bytes queued and in flight, with what the client keeps beside each record; a single larger record goes
+    /// alone.
     pub queue_bytes: usize,
     /// Bytes of one request's records; must stay below the smallest `max.message.bytes` of its
     /// target topics, or one request of many records is refused whole (measured).
