@@ -1,20 +1,78 @@
 //! Reads the ledger from the target: the one part of `ledger/` that touches the network.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::cluster::{
-    Admin, At, ClusterError, Connection, Isolation, LogRange, LogReader, Reached,
+    Admin, At, ClusterError, Connection, Isolation, LogRange, LogReader, OffsetAt, Reached,
 };
 use crate::error::Error;
 use crate::ledger::{Entry, Header, LaneState, ReplayError, decode};
 use crate::plan::TopicPartition;
+use crate::record::Record;
 
 /// Reads the partitions of one ledger topic, `read_committed`.
 pub struct LedgerReader {
+    logs: Box<dyn Logs>,
+    topic: Arc<str>,
+}
+
+/// The cluster that holds the ledger, as its reader sees it; what is not committed is not shown.
+pub trait Logs: Send + Sync {
+    /// As [`Admin::offsets`].
+    fn offsets(
+        &self,
+        partitions: &[TopicPartition],
+        at: At,
+    ) -> Result<BTreeMap<TopicPartition, Result<OffsetAt, ClusterError>>, ClusterError>;
+
+    /// As [`LogReader::read`].
+    fn read(
+        &self,
+        range: &LogRange,
+        each: &mut dyn FnMut(&Record<'_>) -> ControlFlow<()>,
+    ) -> Result<(), ClusterError>;
+
+    /// As [`LogReader::read_each`].
+    fn read_each(
+        &self,
+        ranges: &[LogRange],
+        each: &mut dyn FnMut(usize, &Record<'_>) -> ControlFlow<()>,
+    ) -> Result<Vec<Reached>, ClusterError>;
+}
+
+struct OnTarget {
     admin: Arc<Admin>,
     log: Mutex<LogReader>,
-    topic: Arc<str>,
+}
+
+impl Logs for OnTarget {
+    fn offsets(
+        &self,
+        partitions: &[TopicPartition],
+        at: At,
+    ) -> Result<BTreeMap<TopicPartition, Result<OffsetAt, ClusterError>>, ClusterError> {
+        self.admin.offsets(partitions, at)
+    }
+
+    fn read(
+        &self,
+        LogRange { at, from, until }: &LogRange,
+        each: &mut dyn FnMut(&Record<'_>) -> ControlFlow<()>,
+    ) -> Result<(), ClusterError> {
+        let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        log.read(at, *from, *until, each).map(drop)
+    }
+
+    fn read_each(
+        &self,
+        ranges: &[LogRange],
+        each: &mut dyn FnMut(usize, &Record<'_>) -> ControlFlow<()>,
+    ) -> Result<Vec<Reached>, ClusterError> {
+        let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        log.read_each(ranges, each)
+    }
 }
 
 /// The offsets that bound a ledger partition.
@@ -66,7 +124,12 @@ impl LedgerReader {
         topic: Arc<str>,
     ) -> Result<Self, ClusterError> {
         let log = Mutex::new(LogReader::open(connection, Isolation::Committed)?);
-        Ok(Self { admin, log, topic })
+        Ok(Self::over(Box::new(OnTarget { admin, log }), topic))
+    }
+
+    /// A reader of `topic` over these logs.
+    pub fn over(logs: Box<dyn Logs>, topic: Arc<str>) -> Self {
+        Self { logs, topic }
     }
 
     /// The ledger topic's name.
@@ -103,7 +166,7 @@ impl LedgerReader {
     }
 
     fn offsets(&self, asked: &[TopicPartition], which: At) -> Result<Vec<i64>, ClusterError> {
-        let mut answer = self.admin.offsets(asked, which)?;
+        let mut answer = self.logs.offsets(asked, which)?;
         let one = |at| {
             let one = answer.remove(at).expect("an answer for each partition asked for");
             one.map(|found| found.offset)
@@ -128,11 +191,9 @@ impl LedgerReader {
         if from >= until {
             return Ok(());
         }
-        let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
-        log.read(&self.partition(number), from, until, &mut |record| {
+        self.logs.read(&LogRange { at: self.partition(number), from, until }, &mut |record| {
             see(record.offset, record.value.unwrap_or_default())
-        })?;
-        Ok(())
+        })
     }
 
     /// Shows every entry from `from` on below `until`.
@@ -169,8 +230,7 @@ impl LedgerReader {
         let mut damage = None;
         let range = |&(number, from, until)| LogRange { at: self.partition(number), from, until };
         let asked: Vec<LogRange> = ranges.iter().map(range).collect();
-        let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
-        let reached = log.read_each(&asked, &mut |index, record| {
+        let reached = self.logs.read_each(&asked, &mut |index, record| {
             if damage.is_some() {
                 return ControlFlow::Break(());
             }

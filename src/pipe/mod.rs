@@ -3,13 +3,16 @@
 //! - [`preflight`]: the read-only look at both clusters; refuses or says what to create.
 //! - [`supervisor`]: who owns which lane, when the run is over. [`watch`]: follows the ledger; control work.
 //!   [`identity`]: follows the source's topic ids.
-//! - [`lane`]: the protocol of one lane. [`engine`]: the seam to the client library.
+//! - [`lane`]: the protocol of one lane. [`engine`], [`ask`], [`clock`]: the seam to the client library, to
+//!   the clusters and to time.
 //! - Pure rules: [`batch`] (when to commit), [`decide`] (what an error means), [`ending`] (how a run ends), [`refuse`] (what must
 //!   not be copied), [`deletions`] (what may have expired unread), [`bound`] (what the ledger is bound to), [`moving`] (what a transaction becomes),
 //!   [`plan_entry`], [`rate`], [`scope`].
 
+pub mod ask;
 pub mod batch;
 pub mod bound;
+pub mod clock;
 pub mod clusters;
 pub mod decide;
 pub mod deletions;
@@ -41,6 +44,7 @@ use std::time::{Duration, Instant};
 use crate::error::{Error, Kind, Result, Side};
 use crate::ledger::Fence;
 use crate::pipe::bound::tail_excluded;
+use crate::pipe::clock::Wall;
 use crate::pipe::clusters::Clusters;
 use crate::pipe::ending::Outcome;
 use crate::pipe::mode::{Mode, exclude};
@@ -141,9 +145,10 @@ pub fn run(plan: Plan, options: &RunOptions, board: &Board) -> Result<Ran> {
         tail: options.tail,
         scope: looked.scope,
         bound: looked.bound,
-        clusters,
         plan,
         round_trip,
+        clock: Box::new(Wall),
+        clusters,
     });
     let outcome = supervise(&shared)?;
     Ok(Ran {

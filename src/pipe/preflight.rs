@@ -10,6 +10,7 @@ use std::sync::Arc;
 use crate::cluster::{Admin, Created, NewTopic, TopicInfo};
 use crate::error::{Error, Result};
 use crate::ledger::{ControlState, LaneState};
+use crate::pipe::ask::Ask;
 use crate::pipe::bound::{
     Bound, GroupSays, LEDGER_CONFIGS, check_ledger_configs, check_ledger_replicas, compare_group,
     group_ahead,
@@ -259,22 +260,22 @@ fn refusals(plan: &Plan, clusters: &Clusters, pairs: &[Pair], seen: &LedgerSeen)
 /// The group's offsets beside the ledger of one lane.
 pub fn group_says(
     plan: &Plan,
-    clusters: &Clusters,
+    clusters: &dyn Ask,
     number: u32,
     lane: &LaneState,
 ) -> Result<GroupSays> {
     let asked = group_partitions(plan, clusters, number, lane);
-    let offsets = clusters.target_admin.group_offsets(&plan.group(), &asked)?;
+    let offsets = clusters.group_offsets(&plan.group(), &asked)?;
     Ok(group_compared(plan, clusters, number, lane, offsets))
 }
 
 fn group_partitions(
     plan: &Plan,
-    clusters: &Clusters,
+    clusters: &dyn Ask,
     number: u32,
     lane: &LaneState,
 ) -> Vec<TopicPartition> {
-    let mut asked = vec![clusters.ledger.partition(number)];
+    let mut asked = vec![clusters.ledger().partition(number)];
     if plan.run.positions {
         asked.extend(lane.partitions.iter().map(|(source, state)| {
             TopicPartition::new(state.target_topic.clone(), source.partition)
@@ -285,12 +286,12 @@ fn group_partitions(
 
 fn group_compared(
     plan: &Plan,
-    clusters: &Clusters,
+    clusters: &dyn Ask,
     number: u32,
     lane: &LaneState,
     mut offsets: BTreeMap<TopicPartition, i64>,
 ) -> GroupSays {
-    let carries = offsets.remove(&clusters.ledger.partition(number));
+    let carries = offsets.remove(&clusters.ledger().partition(number));
     compare_group(lane, carries, plan.run.positions.then_some(&offsets))
 }
 

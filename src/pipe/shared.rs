@@ -4,6 +4,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use crate::pipe::bound::Bound;
+use crate::pipe::clock::Clock;
 use crate::pipe::clusters::Clusters;
 use crate::pipe::rate::Bucket;
 use crate::pipe::scope::Scope;
@@ -11,12 +12,11 @@ use crate::pipe::view::View;
 use crate::plan::Plan;
 use crate::report::Board;
 
-/// Made once per run; the lanes only read it.
-pub struct Shared {
+/// Made once per run; the lanes only read it. A lane sees no more of the clusters than
+/// [`Ask`](crate::pipe::ask::Ask) lets it.
+pub struct Shared<C: ?Sized = Clusters> {
     /// The plan.
     pub plan: Plan,
-    /// Both clusters, connected.
-    pub clusters: Clusters,
     /// Which partitions.
     pub scope: Scope,
     /// What the ledger is bound to.
@@ -33,6 +33,10 @@ pub struct Shared {
     pub tail: bool,
     /// Round trip to the target, measured when it was connected.
     pub round_trip: Duration,
+    /// Time as the lanes see it.
+    pub clock: Box<dyn Clock>,
+    /// Both clusters, connected.
+    pub clusters: C,
 }
 
 /// The producers' `transaction.timeout.ms`: Kafka's own default for Connect and Streams, and below

@@ -1,7 +1,7 @@
 //! From owning a lane to copying: fence, read the ledger, judge, bind.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::cluster::At;
 use crate::error::{Error, Side};
@@ -94,7 +94,7 @@ where
     fn smallest_batch(&self) -> Result<usize, Halt> {
         let mut names: Vec<&str> = self.pairs.iter().map(|pair| &*pair.target.topic).collect();
         names.dedup();
-        let configs = self.shared.clusters.target_admin.configs(&names)?;
+        let configs = self.shared.clusters.configs(Side::Target, &names)?;
         let smallest = configs
             .values()
             .flatten()
@@ -109,12 +109,12 @@ where
     /// Reads the ledger to the log end as it was after fencing, and waits for what is still open.
     fn read_ledger(&mut self) -> Result<LaneState, Halt> {
         let log_end = self.settled_log_end()?;
-        Ok(self.shared.clusters.ledger.lane(self.number, log_end)?)
+        Ok(self.shared.clusters.ledger().lane(self.number, log_end)?)
     }
 
     /// The ledger partition's log end, once the last stable offset has reached it.
     pub(super) fn settled_log_end(&self) -> Result<i64, Halt> {
-        let ledger = &self.shared.clusters.ledger;
+        let ledger = self.shared.clusters.ledger();
         let wanted = ledger.ends(self.number)?;
         if wanted.log_start > 0 {
             return Err(Halt::Person(
@@ -137,7 +137,7 @@ where
                 ledger.partition(self.number),
                 wanted.log_end
             ));
-            std::thread::sleep(Duration::from_millis(20));
+            self.pause(Duration::from_millis(20));
             stable = ledger.ends(self.number)?.last_stable;
         }
         Ok(wanted.log_end)
@@ -147,11 +147,11 @@ where
     /// were ended by the fencing: these are somebody else's, and whether their records become
     /// visible must be known before others are written behind them.
     fn settle_targets(&self) -> Result<(), Halt> {
-        let admin = &self.shared.clusters.target_admin;
+        let clusters = &self.shared.clusters;
         let targets: Vec<_> = self.pairs.iter().map(|pair| pair.target.clone()).collect();
         // A missing partition is for the judge.
         let ends = |which| -> Result<BTreeMap<TopicPartition, i64>, Halt> {
-            let answers = admin.offsets(&targets, which)?.into_iter();
+            let answers = clusters.offsets(Side::Target, &targets, which)?.into_iter();
             Ok(answers.filter_map(|(at, answer)| Some((at, answer.ok()?.offset))).collect())
         };
         let wanted = ends(At::LogEnd)?;
@@ -165,7 +165,7 @@ where
                  end {end})",
                 stable[at]
             ));
-            std::thread::sleep(Duration::from_millis(50));
+            self.pause(Duration::from_millis(50));
         }
     }
 
@@ -320,7 +320,7 @@ where
                 .map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX)),
         };
         let asked = std::slice::from_ref(&facts.source);
-        let mut answer = self.shared.clusters.source_admin.offsets(asked, At::Timestamp(at))?;
+        let mut answer = self.shared.clusters.offsets(Side::Source, asked, At::Timestamp(at))?;
         let found =
             answer.remove(&facts.source).expect("an answer for each partition asked for")?;
         Ok(found.offset.max(log_start))
@@ -342,7 +342,7 @@ where
             });
         }
         self.source.assign(&from)?;
-        self.last_commit = Instant::now();
+        self.last_commit = self.now();
         Ok(())
     }
 

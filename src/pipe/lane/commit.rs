@@ -44,9 +44,9 @@ where
             names.dedup();
             names
         };
-        let ids = self.shared.clusters.source_admin.start_topic_ids(&names);
+        let ids = self.shared.clusters.source_ids(&names);
         self.drain()?;
-        self.measure(moving.bytes(), begun.elapsed());
+        self.measure(moving.bytes(), self.now() - begun);
         let names: Vec<TopicPartition> =
             self.pairs.iter().map(|pair| pair.source.clone()).collect();
         let partitions = {
@@ -55,7 +55,7 @@ where
                 .carry(&names, delivered)
                 .map_err(|what| ClusterError::new(Side::Target, Class::Abort, what))?
         };
-        self.check_ids(&ids.wait(IDS_PATIENCE)?, &touched)?;
+        self.check_ids(&ids(IDS_PATIENCE)?, &touched)?;
         for part in &partitions {
             self.check_target_grows(&part.at(), part.runs.first())?;
         }
@@ -122,7 +122,7 @@ where
         entries: Vec<Entry>,
         touched: &[TopicPartition],
     ) -> Result<(), Halt> {
-        let ledger = self.shared.clusters.ledger.partition(self.number);
+        let ledger = self.shared.clusters.ledger().partition(self.number);
         for entry in &entries {
             self.target.write_entry(&ledger, &encode(entry))?;
         }
@@ -151,12 +151,12 @@ where
             }));
         }
         self.still_ours()?;
-        let began = Instant::now();
+        let began = self.now();
         self.target.send_offsets(&group)?;
-        let offsets_took = began.elapsed();
-        let began = Instant::now();
+        let offsets_took = self.now() - began;
+        let began = self.now();
         self.target.commit()?;
-        let commit_took = began.elapsed();
+        let commit_took = self.now() - began;
         if offsets_took.max(commit_took) >= self.late_limit {
             tracing::debug!(
                 lane = self.number,
@@ -169,7 +169,7 @@ where
         self.rewrite_group = false;
         self.unrecorded.clear();
         self.state = after;
-        self.last_commit = Instant::now();
+        self.last_commit = self.now();
         self.trouble.committed();
         Ok(())
     }
@@ -182,7 +182,7 @@ where
         self.target.fence()?;
         let log_end = self.settled_log_end()?;
         let mut state = self.state.clone();
-        if self.shared.clusters.ledger.catch_up(self.number, &mut state, log_end)? {
+        if self.shared.clusters.ledger().catch_up(self.number, &mut state, log_end)? {
             return Err(Halt::Cluster(ClusterError::new(
                 Side::Target,
                 Class::Fenced,
