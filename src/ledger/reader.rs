@@ -263,7 +263,7 @@ impl LedgerReader {
         let mut state = if from == 0 {
             LaneState::default()
         } else {
-            let first = self.lane_header(lane)?;
+            let first = self.lane_header(lane, from)?;
             LaneState::from_snapshot(first).map_err(|error| self.damaged(lane, &error))?
         };
         self.entries(lane, from, until, &mut |offset, entry| state.apply(offset, entry))?;
@@ -271,18 +271,18 @@ impl LedgerReader {
         Ok(state)
     }
 
-    fn lane_header(&self, lane: u32) -> Result<Header, ReadError> {
-        let mut header = None;
+    /// The first visible entry. Not always at offset 0: a first transaction that was aborted takes offsets.
+    fn lane_header(&self, lane: u32, below: i64) -> Result<Header, ReadError> {
         let mut first = LaneState::default();
-        // The header lies at offset 0; what follows it is a transaction's marker or its next entry.
-        self.entries(lane, 0, 1, &mut |offset, entry| {
-            first.apply(offset, entry)?;
-            header = first.header.take();
-            Ok(())
+        let mut applied = Ok(());
+        self.raw(lane, 0, below, &mut |offset, bytes| {
+            applied = first.apply_bytes(offset, bytes);
+            ControlFlow::Break(())
         })?;
-        header.ok_or_else(|| {
+        applied.map_err(|error| self.damaged(lane, &error))?;
+        first.header.ok_or_else(|| {
             ReadError::Damaged(format!(
-                "ledger `{}` has no header at offset 0",
+                "ledger `{}` has no header before its snapshot at offset {below}",
                 self.partition(lane)
             ))
         })

@@ -54,12 +54,13 @@ pub trait Ask: Send + Sync {
     /// Asks the source for topic ids: the question is on its way when this returns.
     fn source_ids(&self, topics: &[Arc<str>]) -> PendingIds;
 
-    /// The stable offsets of `group` on the target; partitions without one are left out.
+    /// The committed offsets of `group` on the target, partitions without one left out; `None` while a
+    /// transaction that is to change one of them is open.
     fn group_offsets(
         &self,
         group: &str,
         partitions: &[TopicPartition],
-    ) -> Result<BTreeMap<TopicPartition, i64>, ClusterError>;
+    ) -> Result<Option<BTreeMap<TopicPartition, i64>>, ClusterError>;
 
     /// The plan's ledger, on the target.
     fn ledger(&self) -> &LedgerReader;
@@ -109,8 +110,8 @@ impl Ask for Clusters {
         &self,
         group: &str,
         partitions: &[TopicPartition],
-    ) -> Result<BTreeMap<TopicPartition, i64>, ClusterError> {
-        self.target_admin.group_offsets(group, partitions)
+    ) -> Result<Option<BTreeMap<TopicPartition, i64>>, ClusterError> {
+        self.target_admin.group_offsets_now(group, partitions)
     }
 
     fn ledger(&self) -> &LedgerReader {

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::cluster::{Admin, Created, NewTopic, TopicInfo};
+use crate::cluster::{Admin, ClusterError, Created, NewTopic, TopicInfo};
 use crate::error::{Error, Result};
 use crate::ledger::{ControlState, LaneState};
 use crate::pipe::ask::Ask;
@@ -257,16 +257,16 @@ fn refusals(plan: &Plan, clusters: &Clusters, pairs: &[Pair], seen: &LedgerSeen)
     together(refused.into_iter().map(|(_, error)| error).collect())
 }
 
-/// The group's offsets beside the ledger of one lane.
+/// The group's offsets beside the ledger of one lane; `None` while a transaction holds them open.
 pub fn group_says(
     plan: &Plan,
     clusters: &dyn Ask,
     number: u32,
     lane: &LaneState,
-) -> Result<GroupSays> {
+) -> Result<Option<GroupSays>, ClusterError> {
     let asked = group_partitions(plan, clusters, number, lane);
     let offsets = clusters.group_offsets(&plan.group(), &asked)?;
-    Ok(group_compared(plan, clusters, number, lane, offsets))
+    Ok(offsets.map(|offsets| group_compared(plan, clusters, number, lane, offsets)))
 }
 
 fn group_partitions(

@@ -13,7 +13,7 @@ use crate::pipe::engine::{Source, StartAt, Target};
 use crate::pipe::gather::{Question, gather};
 use crate::pipe::preflight::group_says;
 use crate::pipe::refuse::{Facts, Verdict, judge};
-use crate::pipe::shared::now_ms;
+use crate::pipe::shared::{Shared, now_ms};
 use crate::pipe::stop::Wish;
 use crate::plan::{Start, TopicPartition};
 
@@ -23,6 +23,8 @@ use super::{Halt, Lane, LaneEnd};
 const BATCH_OVERHEAD: usize = 128;
 /// Measured: beats 128 KiB by a third.
 const BATCH_BYTES: usize = 1_000_000;
+/// A decided transaction's marker takes milliseconds to reach the group, on a busy broker seconds.
+pub(super) const GROUP_SETTLES: Duration = Duration::from_secs(10);
 /// Kafka's default of `max.message.bytes`.
 const DEFAULT_MAX_MESSAGE: usize = 1_048_588;
 
@@ -176,7 +178,7 @@ where
         }
         shared.bound.check_lane(&self.state)?;
         self.rewrite_group = false;
-        match group_says(&shared.plan, &shared.clusters, self.number, &self.state)? {
+        match self.settled_group()? {
             GroupSays::Same => Ok(()),
             GroupSays::Behind(what) => {
                 self.rewrite_group = true;
@@ -189,6 +191,25 @@ where
                 Ok(())
             }
             GroupSays::Ahead(what) => Err(Halt::Person(group_ahead(&shared.plan.group(), &what))),
+        }
+    }
+
+    /// The group's offsets beside the ledger, once those of the last transaction have their marker. What
+    /// stays open behind the fence came too late for its own transaction: brokers that do not ask the
+    /// coordinator (before 3.6, KIP-890) take it, and only the lane's next marker ends it.
+    fn settled_group(&self) -> Result<GroupSays, Halt> {
+        let until = self.now() + GROUP_SETTLES;
+        loop {
+            let Shared { plan, clusters, .. } = &*self.shared;
+            if let Some(says) = group_says(plan, clusters, self.number, &self.state)? {
+                return Ok(says);
+            }
+            if self.now() >= until {
+                return Ok(GroupSays::Behind(vec!["open".to_owned()]));
+            }
+            self.still_ours()?;
+            self.say("the last transaction's group offsets to settle on the target");
+            self.pause(Duration::from_millis(20));
         }
     }
 

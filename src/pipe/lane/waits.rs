@@ -10,6 +10,7 @@ use crate::pipe::engine::{Source, Target};
 use crate::pipe::shared::TRANSACTION_TIMEOUT;
 use crate::plan::TopicPartition;
 
+use super::begin::GROUP_SETTLES;
 use super::copy::Course;
 use super::{Halt, Lane};
 
@@ -131,10 +132,16 @@ where
             self.say(what);
             self.pause(VISIBLE_EVERY);
         }
-        // The group's offsets have a marker of their own; asked for as stable ones, they wait for it.
-        let ledger = self.shared.clusters.ledger().partition(self.number);
+        // The group's offsets have a marker of their own. Records do not wait for it, nor for ever does
+        // the lane: an offset that came too late may have none (see `settled_group`).
+        let asked = [self.shared.clusters.ledger().partition(self.number)];
         let group = self.shared.plan.group();
-        self.shared.clusters.group_offsets(&group, std::slice::from_ref(&ledger))?;
+        let until = self.now() + GROUP_SETTLES;
+        while self.shared.clusters.group_offsets(&group, &asked)?.is_none() && self.now() < until {
+            self.still_ours()?;
+            self.say("the last transaction's group offsets to settle on the target");
+            self.pause(VISIBLE_EVERY);
+        }
         Ok(())
     }
 }

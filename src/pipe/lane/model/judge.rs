@@ -50,8 +50,11 @@ pub(super) fn judge_end(
             world.now.saturating_sub(actor.born).max(Duration::ZERO)
         ));
     }
-    // A failed abort leaves its transaction to the next owner's fence.
-    let may_stay_open = actor.met.contains(&Fault::AbortHeld);
+    // Where the abort, or the fence that was to be one, fails, the transaction is left to the next owner's
+    // fence; so is that of a lane which learns only in its fence that it has another owner.
+    let failed = [Fault::AbortHeld, Fault::FenceFails];
+    let may_stay_open =
+        actor.lost.is_some() || failed.iter().any(|fault| actor.met.contains(fault));
     if !may_stay_open && actor.epoch.is_some_and(|epoch| world.target.is_open_by(epoch)) {
         return Err(format!("worker {number} ended as {end:?} and left its transaction open"));
     }

@@ -27,3 +27,43 @@ fn a_commit_whose_answer_is_lost_is_there_once() {
         ]);
     }
 }
+
+/// The header then lies behind offsets that no reader sees; a start from a snapshot looked for it at offset
+/// 0, and called the ledger damaged for ever after.
+#[test]
+fn a_first_transaction_that_was_aborted_does_not_damage_the_ledger() {
+    passes(&[
+        Action::Append { partition: 0, count: 3 },
+        Action::Start { tail: false },
+        Action::Plan(Fault::OffsetsFail),
+        Action::Run(Who::Owner, 20),
+    ]);
+}
+
+/// Brokers that do not verify take it, and no marker ends it; the next start waited for it until it gave up.
+#[test]
+fn group_offsets_that_came_too_late_hold_nobody_up() {
+    passes(&[
+        Action::Append { partition: 0, count: 3 },
+        Action::Start { tail: true },
+        Action::Run(Who::Owner, 23),
+        Action::Plan(Fault::OffsetsSlow),
+        Action::Run(Who::Owner, 60),
+        Action::Release,
+        Action::Kill(Who::Owner),
+    ]);
+}
+
+/// It ended the lane, and with it the run, where every other question is asked again.
+#[test]
+fn group_offsets_that_cannot_be_read_for_a_while_end_no_lane() {
+    for before in 0..12 {
+        passes(&[
+            Action::Append { partition: 0, count: 3 },
+            Action::Start { tail: false },
+            Action::Run(Who::Owner, before),
+            Action::Plan(Fault::AskFails),
+            Action::Run(Who::Owner, 20),
+        ]);
+    }
+}

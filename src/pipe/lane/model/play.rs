@@ -27,7 +27,7 @@ use crate::plan::{Env, Plan, TopicPartition, check_by_table};
 use crate::report::Board;
 
 /// Turns that a lane gets to reach the last fence.
-const ROUNDS: u32 = 3000;
+const ROUNDS: u32 = 1500;
 
 /// A play under way.
 pub(super) struct Play {
@@ -183,19 +183,13 @@ impl Play {
             Action::Mark => drop(self.stage.world().target.write_markers()),
             Action::LoseGroup { all } => {
                 let mut world = self.stage.world();
-                if all {
-                    world.target.offsets.clear();
-                } else {
-                    world.target.offsets.pop_last();
-                }
+                world.target.lose_offsets(all);
                 world.note("group offsets lost");
                 self.reference.group_lost = true;
             }
             Action::SetGroupBack => {
                 let mut world = self.stage.world();
-                if let Some(offset) = world.target.offsets.values_mut().find(|offset| **offset > 0)
-                {
-                    *offset -= 1;
+                if world.target.set_offset_back() {
                     world.note("a group offset set back");
                     self.reference.group_lost = true;
                 }
@@ -418,6 +412,8 @@ impl Play {
                     break;
                 }
                 None => {
+                    // Something to carry: what the group has lost is written with the next carry.
+                    self.append(0, 1);
                     self.start(false);
                     continue;
                 }

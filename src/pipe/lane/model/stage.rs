@@ -17,6 +17,8 @@ use crate::pipe::lane::LaneEnd;
 use crate::pipe::stop::Stop;
 use crate::plan::TopicPartition;
 
+/// Markers that are slow are written after so many calls.
+const SLOW: u32 = 150;
 /// What a call costs.
 const CALL: Duration = Duration::from_millis(1);
 
@@ -31,8 +33,6 @@ pub(super) enum Point {
     Abort,
     Poll,
     Ask,
-    /// Nothing is planned for the others.
-    Other,
 }
 
 /// How a call goes wrong, once.
@@ -172,6 +172,8 @@ pub(super) struct World {
     pub(super) seen: BTreeMap<String, u64>,
     turn: Option<usize>,
     calls: u32,
+    /// For how many calls decided transactions have waited for their markers.
+    unmarked: u32,
 }
 
 impl World {
@@ -217,6 +219,7 @@ impl Stage {
             seen: BTreeMap::new(),
             turn: None,
             calls: 0,
+            unmarked: 0,
         };
         Arc::new(Self { world: Mutex::new(world), moved: Condvar::new(), began: Instant::now() })
     }
@@ -243,6 +246,10 @@ impl Stage {
         }
         world.calls = world.calls.saturating_sub(1);
         world.now += CALL;
+        world.unmarked = if world.target.markers_wait() { world.unmarked + 1 } else { 0 };
+        if world.unmarked > SLOW {
+            world.target.write_markers();
+        }
         let now = world.now;
         if world.target.expire(now) {
             world.note("a transaction timed out");

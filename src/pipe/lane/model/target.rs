@@ -56,7 +56,9 @@ pub(super) struct TargetCluster {
     transaction: Transaction,
     /// Who owns the lane by the group.
     pub(super) owner: Option<usize>,
-    pub(super) offsets: BTreeMap<TopicPartition, i64>,
+    offsets: BTreeMap<TopicPartition, i64>,
+    /// Counts what changes anything that is visible.
+    pub(super) decisions: u64,
     pending: BTreeMap<TopicPartition, i64>,
     offsets_epoch: u32,
     /// Records that were open when their epoch was fenced: never to be seen.
@@ -75,6 +77,7 @@ impl TargetCluster {
             transaction: Transaction::None,
             owner: None,
             offsets: BTreeMap::new(),
+            decisions: 0,
             pending: BTreeMap::new(),
             offsets_epoch: 0,
             doomed: BTreeSet::new(),
@@ -223,6 +226,7 @@ impl TargetCluster {
     }
 
     fn decide(&mut self, commit: bool) {
+        self.decisions += 1;
         let ended = Transaction::Ended { commit };
         let Transaction::Open { partitions, group, .. } =
             std::mem::replace(&mut self.transaction, ended)
@@ -231,6 +235,11 @@ impl TargetCluster {
         };
         let marked = partitions.into_iter().map(Some).chain(group.then_some(None));
         self.markers.extend(marked.map(|at| (at, self.epoch, commit)));
+    }
+
+    /// Whether a decision has not reached its partitions.
+    pub(super) fn markers_wait(&self) -> bool {
+        !self.markers.is_empty()
     }
 
     /// Every decision reaches its partitions. Tells whether one was still to be written.
@@ -250,6 +259,28 @@ impl TargetCluster {
             }
         }
         some
+    }
+
+    /// The group's offsets.
+    pub(super) fn offsets(&self) -> &BTreeMap<TopicPartition, i64> {
+        &self.offsets
+    }
+
+    /// Somebody deletes the group's offsets: all, or one.
+    pub(super) fn lose_offsets(&mut self, all: bool) {
+        self.decisions += 1;
+        if all {
+            self.offsets.clear();
+        } else {
+            self.offsets.pop_last();
+        }
+    }
+
+    /// Somebody sets one of the group's offsets back.
+    pub(super) fn set_offset_back(&mut self) -> bool {
+        self.decisions += 1;
+        let offset = self.offsets.values_mut().find(|offset| **offset > 0);
+        offset.map(|offset| *offset -= 1).is_some()
     }
 
     /// Offsets wait for a marker.
