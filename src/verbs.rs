@@ -79,7 +79,7 @@ fn run(args: &RunArgs, common: &Common, screen: &Screen) -> Result<u8> {
     let proves = !args.tail && !args.no_reconcile;
     if proves {
         // Nobody wants to copy for hours to learn that the proof has no place to go.
-        Folder::check(&out)?;
+        Folder::check(&out, &plan.name)?;
     }
     let board = Board::default();
     let mode = ProgressMode::choose(screen, common.no_progress || common.quiet);
@@ -170,11 +170,10 @@ fn default_out(plan: &Plan) -> PathBuf {
     PathBuf::from(format!("{}-proof", plan.name))
 }
 
-/// Proves with bars of its own, and ends at the first signal: a proof changes nothing that would have to
-/// be brought to an end.
+/// Proves with bars of its own.
 fn prove<T>(mode: ProgressMode, work: impl FnOnce(&Board) -> Result<T>) -> Result<T> {
-    wired::exit_on_signal()?;
     let board = Board::default();
+    wired::stop_on_signal(&board)?;
     let reporter = Reporter::start(board.clone(), mode, Aim::Proof);
     let proof = work(&board);
     reporter.finish();

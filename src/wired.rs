@@ -1,6 +1,6 @@
 //! Where the verbs meet the network.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
@@ -65,24 +65,36 @@ pub fn copied_not_proved(mut error: Error) -> Error {
     error
 }
 
-/// Ends the process at the first SIGINT or SIGTERM from here on. A run has handled both until now, so
-/// the default would not.
-pub fn exit_on_signal() -> Result<()> {
+/// How long the work may take to come to an end by itself: it may wait for a cluster that is gone.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// From here on the first SIGINT or SIGTERM asks the board's work for an end; a second one, or five
+/// seconds, end the process. A run has handled both until now, so the default would not.
+pub fn stop_on_signal(board: &Board) -> Result<()> {
     let fault = |error| Error::fault(format!("no signal handler: {error}"));
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(fault)?;
+    let board = board.clone();
     let wait = move || {
         let signalled = runtime.block_on(async {
             use tokio::signal::unix::{SignalKind, signal};
             let mut interrupt = signal(SignalKind::interrupt())?;
             let mut terminate = signal(SignalKind::terminate())?;
+            let mut next = async || {
+                tokio::select! {
+                    _ = interrupt.recv() => 2,
+                    _ = terminate.recv() => 15,
+                }
+            };
+            let first = next().await;
+            board.stop(first);
             Ok::<i32, std::io::Error>(tokio::select! {
-                _ = interrupt.recv() => 2,
-                _ = terminate.recv() => 15,
+                second = next() => second,
+                () = tokio::time::sleep(GRACE) => first,
             })
         });
         if let Ok(signal) = signalled {
-            tracing::warn!(signal, "stopped; the files of an earlier proof are as they were");
+            tracing::warn!(signal, "ended at once; the files of an earlier proof are as they were");
             std::process::exit(128 + signal);
         }
     };
@@ -123,7 +135,8 @@ pub fn status(plan: &Plan) -> Result<Status> {
     Ok(Status::new(&plan.name, plan.ledger_topic(), &control, &lanes, ends))
 }
 
-/// Log ends of everything that ledger or fence names.
+/// Log ends of all partitions of the topics that ledger or fence names, as far as these are there: new
+/// partitions of them as well.
 fn source_ends(
     plan: &Plan,
     lanes: &[LaneState],
@@ -134,11 +147,19 @@ fn source_ends(
     let admin = Admin::connect(&source)?;
     let bound = lanes.iter().flat_map(|lane| lane.partitions.keys().cloned());
     let fenced = fence.into_iter().flat_map(|fence| fence.iter().map(|(at, _)| at));
-    let mut asked: Vec<TopicPartition> = bound.chain(fenced).collect();
-    asked.sort();
-    asked.dedup();
+    let topics: BTreeSet<Arc<str>> = bound.chain(fenced).map(|at| at.topic).collect();
+    // Partitions of a topic that is gone would be waited for.
+    let there = admin.describe(&topics.iter().map(|topic| &**topic).collect::<Vec<_>>())?;
+    let asked: Vec<TopicPartition> = there
+        .into_values()
+        .flatten()
+        .flat_map(|topic| {
+            let name: Arc<str> = topic.name.into();
+            let partitions = 0..i32::try_from(topic.partitions).unwrap_or(i32::MAX);
+            partitions.map(move |partition| TopicPartition::new(name.clone(), partition))
+        })
+        .collect();
     let answers = admin.offsets(&asked, At::LogEnd)?;
-    // A topic that is gone has no log end; the others are told all the same.
     Ok(answers.into_iter().filter_map(|(at, answer)| Some((at, answer.ok()?.offset))).collect())
 }
 

@@ -2,13 +2,14 @@
 
 use super::detail::Found;
 use super::difference::Difference;
-use super::judge::{Judged, PartitionPair, coarse, compare};
+use super::judge::{Judged, PartitionPair, Rules, coarse, compare};
 use super::manifest::Manifest;
 use super::part::Part;
 use super::pass::{Pass, rules};
+use super::read::unless_stopped;
 use super::scope::Scope;
 use super::spill::{Merged, join};
-use super::suspects::Suspects;
+use super::suspects::{Large, Suspects};
 use crate::error::{Error, Result, Side};
 use crate::report::audit::cell::KeyForm;
 use crate::report::audit::{DiffFile, Folder, ManifestFile, Written};
@@ -107,6 +108,7 @@ pub(super) fn compare_manifests(
             files[side as usize].row(topic, at.key, at.partition, manifest)
         },
         |topic, key, pairs| {
+            unless_stopped(pass.board)?;
             let rules = rules(scope, topic);
             let index = |pair: &PartitionPair| part_of(&scope.parts, topic, pair.partition);
             match compare(&rules, key, pairs) {
@@ -123,7 +125,7 @@ pub(super) fn compare_manifests(
                 }
                 _ => {}
             }
-            if !suspects.add(topic, key, pairs, index) {
+            if !suspect(&mut suspects, (&rules, pass.budget.lines), (topic, key), pairs, index) {
                 for difference in coarse(&rules, key, pairs) {
                     // Rows of suspects come first; what can have no row any more is counted.
                     if (coarse_rows.len() as u64) < pass.plan.diff.max_rows {
@@ -139,6 +141,26 @@ pub(super) fn compare_manifests(
     let [source, target] = files;
     let manifests = [source.finish()?, target.finish()?];
     Ok(Compared { suspects, detail, coarse: coarse_rows, manifests })
+}
+
+/// Notes a key that is to be read again; `false` if there is no room for it. One of which every record
+/// counts, and that has more than `most`, is a large one.
+fn suspect(
+    suspects: &mut Suspects,
+    (rules, most): (&Rules, usize),
+    (topic, key): (u32, Option<&[u8]>),
+    pairs: &[PartitionPair],
+    part_of: impl Fn(&PartitionPair) -> usize,
+) -> bool {
+    let records = |pair: &PartitionPair| {
+        let (source, target) = pair.sides();
+        source.records() + target.records() + target.foreign + target.beyond
+    };
+    if rules.last_only(key) || pairs.iter().map(records).sum::<u64>() <= most as u64 {
+        return suspects.add(topic, key, pairs, part_of);
+    }
+    let (key, pairs) = (key.map(<[u8]>::to_vec), pairs.to_vec());
+    suspects.add_large(Large { topic, key, pairs })
 }
 
 /// Whether a tombstone faces nothing in a pass that goes on behind an earlier one: an older value may

@@ -16,7 +16,8 @@ use crate::error::{Result, Side};
 use crate::record::Record;
 
 /// Why records of a key were not compared one by one.
-const TOO_MANY: &str = "it has more records than `reconcile.memory` allows to compare one by one";
+pub(super) const TOO_MANY: &str =
+    "it has more records than `reconcile.memory` allows to compare one by one";
 
 /// One thread's share of the second reading.
 pub struct Collect<'a> {
@@ -45,33 +46,10 @@ impl<'a> Collect<'a> {
 impl Sink for Collect<'_> {
     fn take(&mut self, part: usize, record: &Record<'_>) -> Result<()> {
         let this = &self.parts[part];
-        let offset = record.offset;
-        let placed = match self.side {
-            Side::Source => this.source_place(offset).map(|place| (place, None)),
-            Side::Target => this.target_place(offset),
-        };
-        let Some((place, source_offset)) = placed else { return Ok(()) };
         if !self.suspects.contains(this.topic, self.digester.key(record.key)) {
             return Ok(());
         }
-        let digest = self.digester.record(record, this.timestamps_kept);
-        let (value, headers) = self.digester.parts(record);
-        let copied_to = match (self.side, &this.ledger) {
-            (Side::Source, Some(claim)) => claim.runs.to_target(offset),
-            _ => None,
-        };
-        let line = Line {
-            side: self.side,
-            offset,
-            source_offset,
-            place,
-            digest,
-            value,
-            headers,
-            timestamp: record.timestamp.filter(|_| this.timestamps_kept),
-            tombstone: record.value.is_none(),
-            copied_to,
-        };
+        let Some(line) = line(self.side, this, record, &mut self.digester) else { return Ok(()) };
         let at = KeyAt {
             topic: this.topic,
             key: self.digester.key(record.key),
@@ -83,6 +61,38 @@ impl Sink for Collect<'_> {
     fn end(&mut self, _part: usize, _position: i64) -> Result<()> {
         Ok(())
     }
+}
+
+/// What is kept of a record of a part; nothing where it does not count.
+pub(super) fn line(
+    side: Side,
+    part: &Part,
+    record: &Record<'_>,
+    digester: &mut Digester<'_>,
+) -> Option<Line> {
+    let offset = record.offset;
+    let (place, source_offset) = match side {
+        Side::Source => (part.source_place(offset)?, None),
+        Side::Target => part.target_place(offset)?,
+    };
+    let digest = digester.record(record, part.timestamps_kept);
+    let (value, headers) = digester.parts(record);
+    let copied_to = match (side, &part.ledger) {
+        (Side::Source, Some(claim)) => claim.runs.to_target(offset),
+        _ => None,
+    };
+    Some(Line {
+        side,
+        offset,
+        source_offset,
+        place,
+        digest,
+        value,
+        headers,
+        timestamp: record.timestamp.filter(|_| part.timestamps_kept),
+        tombstone: record.value.is_none(),
+        copied_to,
+    })
 }
 
 /// What the judge made of one key of a topic.

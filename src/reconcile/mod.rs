@@ -8,7 +8,8 @@
 //! - [`scope`]: which partitions and ranges, from both clusters and the ledger ([`claims`]); without one
 //!   `align` finds where both sides begin.
 //! - [`read`]: both sides at once. [`fold`]: the first reading. [`spill`]: within bounded memory.
-//! - [`judge`]: the rules that find differences. [`suspects`] are read again: [`detail`].
+//! - [`judge`]: the rules that find differences. [`suspects`] are read again by `second`: [`detail`]; `large`
+//!   where a key has more records than memory takes.
 //! - [`sites`]: each side read by itself, where no record may cross the link, and compared elsewhere.
 //! - `pass`: one proof from beginning to end; `resume` and [`verified`]: behind an earlier one; `compared`,
 //!   `proof` and `verdict`: what it comes to. [`aborted`]: what a consumer would see that reads uncommitted.
@@ -24,6 +25,7 @@ pub mod fold;
 pub mod judge;
 pub mod key;
 pub mod keying;
+mod large;
 pub mod line;
 mod look;
 pub mod manifest;
@@ -34,6 +36,7 @@ mod proof;
 pub mod read;
 mod resume;
 pub mod scope;
+mod second;
 pub mod sites;
 pub mod spill;
 pub mod suspects;

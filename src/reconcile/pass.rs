@@ -7,8 +7,7 @@ use std::time::Instant;
 use super::aborted::aborted_copies;
 use super::align::align;
 use super::budget::Budget;
-use super::compared::{Compared, compare_manifests};
-use super::detail::{Collect, judge_lines};
+use super::compared::compare_manifests;
 use super::fold::{Digester, Fold};
 use super::judge::Rules;
 use super::keying::Keying;
@@ -19,8 +18,8 @@ use super::proof::{Proof, finish};
 use super::read::{Outcome, Reading, Task, read_both};
 use super::resume::resume;
 use super::scope::{Scope, scope};
-use super::spill::{Merged, Runs, SpillDir, SpillError, Stored, merge};
-use super::suspects::Span;
+use super::second::second_reading;
+use super::spill::{Merged, Runs, SpillDir, Stored, merge};
 use super::tally::Tally;
 use crate::cluster::{At, Isolation, LogRange};
 use crate::error::{Error, Result, Side};
@@ -71,7 +70,7 @@ pub fn prove(
     board: &Board,
 ) -> Result<ProofSummary> {
     let began = (now_ms(), Instant::now());
-    let folder = Folder::open(&options.out)?;
+    let folder = Folder::open_for(&options.out, &plan.name)?;
     let mut scope = scope(plan, clusters, options.no_ledger, board)?;
     let pass = Pass {
         plan,
@@ -95,7 +94,7 @@ pub fn prove(
     let merged = [pass.merged(source.runs)?, pass.merged(target.runs)?];
     let mut compared = compare_manifests(&pass, &scope, &folder, form, merged)?;
     if !compared.suspects.is_empty() {
-        pass.second_reading(&scope, whole, &mut compared)?;
+        second_reading(&pass, &scope, &whole, &mut compared)?;
     }
     let uncommitted = pass.reading(Side::Target, Isolation::Uncommitted);
     let aborted = aborted_copies(&uncommitted, &scope.parts, &tallies[1])?;
@@ -170,7 +169,7 @@ impl Pass<'_> {
         if self.by_ledger { &[] } else { &self.plan.reconcile.ignore_headers }
     }
 
-    fn reading(&self, side: Side, isolation: Isolation) -> Reading<'_> {
+    pub(super) fn reading(&self, side: Side, isolation: Isolation) -> Reading<'_> {
         let connection = self.clusters.connection(side);
         Reading { connection, isolation, queue_bytes: self.budget.queue, board: Some(self.board) }
     }
@@ -206,12 +205,12 @@ impl Pass<'_> {
         Ok([Folded::of(source, parts.len())?, Folded::of(target, parts.len())?])
     }
 
-    fn merged<T: Stored>(&self, runs: Vec<Runs<T>>) -> Result<Merged<T>> {
+    pub(super) fn merged<T: Stored>(&self, runs: Vec<Runs<T>>) -> Result<Merged<T>> {
         Ok(merge(runs, &self.spill, self.budget.limits())?)
     }
 
     /// Asks for log starts again: what has expired meanwhile does not count on the other side either.
-    fn refresh_log_starts(&self, parts: &mut [Part]) -> Result<()> {
+    pub(super) fn refresh_log_starts(&self, parts: &mut [Part]) -> Result<()> {
         self.ask_log_starts(parts)?;
         // Without a ledger no offset tells what has gone with them.
         if self.by_ledger { Ok(()) } else { align(self, parts) }
@@ -227,63 +226,8 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// Reads suspects again, on both sides, and lets the judge decide.
-    fn second_reading(
-        &self,
-        scope: &Scope,
-        whole: Vec<Part>,
-        compared: &mut Compared,
-    ) -> Result<()> {
-        self.board.wait("proof", format!("{} keys to be read again", compared.suspects.len()));
-        // Compacted keys are looked up from the beginning of their logs, whatever was proved before.
-        let mut parts: Vec<Part> = scope
-            .parts
-            .iter()
-            .zip(whole)
-            .map(|(part, whole)| if part.policy.compacts() { whole } else { part.clone() })
-            .collect();
-        self.refresh_log_starts(&mut parts)?;
-        for (index, (now, then)) in parts.iter().zip(&scope.parts).enumerate() {
-            let moved = |side| now.reach(side).log_start > then.reach(side).log_start;
-            compared.detail.overtaken[index] = compared.suspects.spans(index).is_some()
-                && (moved(Side::Source) || moved(Side::Target));
-        }
-        // Earlier ends would call records missing that have just arrived.
-        let ends = self.offsets_now(&parts, At::LastStable)?;
-        let suspects = &compared.suspects;
-        let tasks = [Side::Source, Side::Target].map(|side| {
-            tasks(self.board, side, &parts, |index, part| {
-                let span = suspects.spans(index)?[side as usize];
-                let end = ends[side as usize].get(part.at(side)).copied();
-                Some(again(part, side, span, end))
-            })
-        });
-        let readings =
-            [Side::Source, Side::Target].map(|side| self.reading(side, Isolation::Committed));
-        let [of_source, of_target] = tasks;
-        let make = |side| {
-            Collect::new(side, &parts, suspects, self.digester(), &self.spill, self.budget.table)
-        };
-        let outcomes = read_both([(&readings[0], of_source), (&readings[1], of_target)], &make)?;
-        self.board.go_on("proof");
-        let mut merged = Vec::new();
-        for (side, outcome) in [Side::Source, Side::Target].into_iter().zip(outcomes) {
-            if !outcome.lost.is_empty() {
-                return Err(overtaken(side));
-            }
-            let runs: Result<_, SpillError> =
-                outcome.sinks.into_iter().map(|sink| sink.sorter.finish()).collect();
-            merged.push(self.merged(runs?)?);
-        }
-        let [source, target] =
-            merged.try_into().unwrap_or_else(|_| unreachable!("two sides were read"));
-        judge_lines(source, target, self.budget.lines, &|topic| rules(scope, topic), &mut |found| {
-            compared.detail.take(scope, found)
-        })
-    }
-
     /// Offsets as they are now, by side.
-    fn offsets_now(&self, parts: &[Part], at: At) -> Result<[Offsets; 2]> {
+    pub(super) fn offsets_now(&self, parts: &[Part], at: At) -> Result<[Offsets; 2]> {
         let ask = |side| offsets_of(self.clusters.admin(side), side, parts, at);
         Ok([ask(Side::Source)?, ask(Side::Target)?])
     }
@@ -298,43 +242,4 @@ pub(super) fn overtaken(side: Side) -> Error {
 pub(super) fn rules(scope: &Scope, topic: u32) -> Rules {
     let first = scope.parts.partition_point(|part| part.topic < topic);
     Rules { policy: scope.parts[first].policy, ledger: scope.ledger.is_some() }
-}
-
-/// What is read again of a part: where its suspects lie; on a compacted topic everything up to now,
-/// because a newer record may have replaced one; without a ledger what has arrived on the target since.
-fn again(part: &Part, side: Side, span: Span, end: Option<i64>) -> (i64, i64) {
-    let reach = part.reach(side);
-    let now = end.unwrap_or(reach.until).max(reach.until);
-    if part.policy.compacts() {
-        (reach.from, now)
-    } else if side == Side::Target && part.ledger.is_none() {
-        (span.from.min(reach.to), now)
-    } else {
-        (span.from.max(reach.from), span.until.min(reach.until))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::part::tests::part;
-    use super::super::policy::Policy;
-    use super::*;
-
-    #[test]
-    fn suspects_are_read_where_they_lie_and_further_only_where_more_can_have_come() {
-        let span = Span { from: 4, until: 7 };
-        let (ours, end) = (part(), Some(90));
-        let of = |part: &Part, side| again(part, side, span, end);
-        assert_eq!(of(&ours, Side::Source), (4, 7));
-        assert_eq!(of(&ours, Side::Target), (4, 7));
-        let compacted = Part { policy: Policy::Compact, ..part() };
-        assert_eq!(of(&compacted, Side::Source), (0, 90), "a newer record may have replaced it");
-        let others = Part { ledger: None, ..part() };
-        assert_eq!(of(&others, Side::Source), (4, 7));
-        assert_eq!(of(&others, Side::Target), (4, 90), "it may have arrived since");
-        let nowhere = Span { from: i64::MAX, until: i64::MIN };
-        assert_eq!(again(&others, Side::Target, nowhere, end), (25, 90), "only behind the end");
-        let (from, until) = again(&ours, Side::Target, nowhere, end);
-        assert!(from >= until, "nothing is read");
-    }
 }

@@ -90,6 +90,7 @@ pub fn read_side<S: Sink>(
         loop {
             let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
             let Some(job) = job else { return Ok((sink, lost)) };
+            reading.board.map_or(Ok(()), unless_stopped)?;
             lost.extend(read_job(side, reading, &mut log, &job, &mut sink).inspect_err(|_| {
                 // The others need not finish what will be thrown away.
                 jobs.lock().unwrap_or_else(PoisonError::into_inner).clear();
@@ -111,6 +112,20 @@ pub fn read_side<S: Sink>(
         }
         failed.map_or(Ok(outcome), Err)
     })
+}
+
+/// Comes to an end where a signal has asked for it: a proof changes nothing that would have to be finished.
+///
+/// # Errors
+/// It was asked for.
+pub fn unless_stopped(board: &Board) -> Result<()> {
+    match board.stopped_by() {
+        None => Ok(()),
+        Some(signal) => Err(Error::stopped(
+            signal,
+            "the proof was stopped; the files of an earlier one are as they were",
+        )),
+    }
 }
 
 fn panicked() -> Error {
@@ -138,6 +153,7 @@ fn read_job(
             if *records == TELL_EVERY {
                 board.moved(&job[index].shown, record.offset + 1, *records, *bytes, 0);
                 (*records, *bytes) = (0, 0);
+                failed = failed.take().or_else(|| unless_stopped(board).err());
             }
         }
         if failed.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

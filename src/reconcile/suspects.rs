@@ -6,6 +6,24 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::manifest::{Manifest, PartitionPair};
 
+/// A key with more records than memory has room to compare one by one at once.
+#[derive(Debug, Clone)]
+pub struct Large {
+    /// Index of the topic.
+    pub topic: u32,
+    /// The key.
+    pub key: Option<Vec<u8>>,
+    /// What the first reading says of it.
+    pub pairs: Vec<PartitionPair>,
+}
+
+impl Large {
+    fn bytes(&self) -> usize {
+        let key = self.key.as_ref().map_or(0, Vec::len);
+        size_of::<Self>() + key + self.pairs.len() * size_of::<PartitionPair>()
+    }
+}
+
 /// Bytes that one suspect takes in the set, with its share of growth.
 const SUSPECT_BYTES: usize = 40;
 
@@ -19,9 +37,11 @@ pub struct Span {
 }
 
 impl Span {
-    const NOTHING: Self = Self { from: i64::MAX, until: i64::MIN };
+    /// No offset at all.
+    pub const NOTHING: Self = Self { from: i64::MAX, until: i64::MIN };
 
-    fn cover(&mut self, manifest: &Manifest) {
+    /// Widens it over all records of a manifest.
+    pub fn cover(&mut self, manifest: &Manifest) {
         for offset in [manifest.first_offset, manifest.last_offset, manifest.first_foreign] {
             if offset >= 0 {
                 self.from = self.from.min(offset);
@@ -40,16 +60,29 @@ pub struct Suspects {
     groups: HashSet<u128>,
     most: usize,
     spans: Vec<[Span; 2]>,
+    /// Those that are compared in stretches first.
+    pub large: Vec<Large>,
+    large_room: usize,
 }
 
 impl Suspects {
-    /// None yet. `budget` is in bytes.
+    /// None yet. `budget` is in bytes; an eighth of it is for large keys.
     pub fn new(budget: usize, parts: usize) -> Self {
         Self {
             groups: HashSet::new(),
-            most: (budget / SUSPECT_BYTES).max(1),
+            most: (budget / 8 * 7 / SUSPECT_BYTES).max(1),
             spans: vec![[Span::NOTHING; 2]; parts],
+            large: Vec::new(),
+            large_room: budget / 8,
         }
+    }
+
+    /// Adds a large key; `false` if there is no room for more.
+    pub fn add_large(&mut self, large: Large) -> bool {
+        let Some(room) = self.large_room.checked_sub(large.bytes()) else { return false };
+        self.large_room = room;
+        self.large.push(large);
+        true
     }
 
     /// Adds a key of a topic; `false` if there is no room for more. `part_of` tells a pair's part.
@@ -80,14 +113,19 @@ impl Suspects {
         self.groups.contains(&group(topic, key))
     }
 
+    /// Whether a part, which is of this topic, may hold a suspect.
+    pub fn touch(&self, part: usize, topic: u32) -> bool {
+        self.spans(part).is_some() || self.large.iter().any(|large| large.topic == topic)
+    }
+
     /// How many keys.
     pub fn len(&self) -> usize {
-        self.groups.len()
+        self.groups.len() + self.large.len()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.groups.is_empty()
+        self.len() == 0
     }
 
     /// Where the records of suspects lie in a part, on the source and on the target; `None` if the part
@@ -98,7 +136,8 @@ impl Suspects {
     }
 }
 
-fn group(topic: u32, key: Option<&[u8]>) -> u128 {
+/// What stands for a key of a topic.
+pub fn group(topic: u32, key: Option<&[u8]>) -> u128 {
     let mut bytes = Vec::with_capacity(5 + key.map_or(0, <[u8]>::len));
     bytes.extend_from_slice(&topic.to_le_bytes());
     bytes.push(u8::from(key.is_some()));
@@ -112,7 +151,7 @@ mod tests {
 
     #[test]
     fn suspects_are_known_again_and_their_places_covered() {
-        let mut suspects = Suspects::new(80, 3);
+        let mut suspects = Suspects::new(96, 3);
         let part_of = |pair: &PartitionPair| usize::try_from(pair.partition).unwrap();
         let manifest = |first_offset, last_offset| {
             Some(Manifest { first_offset, last_offset, ..Manifest::default() })

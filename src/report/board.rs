@@ -2,6 +2,7 @@
 //! read by bars, status lines and the summary. Everything shown is computed from one [`Snapshot`].
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -68,6 +69,8 @@ struct Inner {
 pub struct Board {
     started: Instant,
     inner: Arc<Mutex<Inner>>,
+    /// The signal that asked for an end; 0 without one.
+    stop: Arc<AtomicI32>,
 }
 
 impl Default for Board {
@@ -81,6 +84,7 @@ impl Default for Board {
                 lanes_owned: 0,
                 lanes_total: 0,
             })),
+            stop: Arc::default(),
         }
     }
 }
@@ -138,6 +142,16 @@ impl Board {
     /// `who` goes on.
     pub fn go_on(&self, who: &str) {
         self.lock().waits.remove(who);
+    }
+
+    /// Asks for an end, because of this signal.
+    pub fn stop(&self, signal: i32) {
+        self.stop.store(signal, Ordering::Relaxed);
+    }
+
+    /// The signal that asked for an end, if one has.
+    pub fn stopped_by(&self) -> Option<i32> {
+        Some(self.stop.load(Ordering::Relaxed)).filter(|signal| *signal != 0)
     }
 
     /// How many of the plan's lanes this worker owns.

@@ -206,6 +206,8 @@ pub struct Status {
     pub refused: Vec<RefusedLine>,
     /// Why the source did not answer, if it did not.
     pub source_silent: Option<String>,
+    /// Topics of the ledger that the source, which answered, does not have.
+    pub gone: Vec<String>,
 }
 
 impl Status {
@@ -253,6 +255,10 @@ impl Status {
             });
         }
         let everything_proved = Proved::of(&partitions).everything();
+        let all: BTreeSet<&str> = partitions.iter().map(|line| &*line.at.topic).collect();
+        let there: BTreeSet<&str> = ends.keys().map(|at| &*at.topic).collect();
+        let gone = all.difference(&there).filter(|_| source_silent.is_none());
+        let gone = gone.map(|topic| (*topic).to_owned()).collect();
         Self {
             plan: plan.into(),
             ledger_topic: ledger_topic.into(),
@@ -297,7 +303,16 @@ impl Status {
                 })
                 .collect(),
             source_silent,
+            gone,
         }
+    }
+
+    /// Source partitions that no run has seen yet: added since, or made with a new topic.
+    pub fn unseen(&self) -> usize {
+        self.partitions
+            .iter()
+            .filter(|line| line.position.is_none() && line.log_end.is_some())
+            .count()
     }
 
     /// Records and bytes on the target.

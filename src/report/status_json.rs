@@ -48,7 +48,12 @@ impl Status {
                 "partitions": of,
                 "reached": reached,
             })),
-            "source": { "answered": self.source_silent.is_none(), "error": self.source_silent },
+            "source": {
+                "answered": self.source_silent.is_none(),
+                "error": self.source_silent,
+                "gone": self.gone,
+                "unseen_partitions": self.unseen(),
+            },
             "records": records,
             "bytes": bytes,
             "lag": if unknown == 0 { json!(lag) } else { Value::Null },

@@ -136,6 +136,25 @@ fn status(control: &ControlState, source: super::super::status::SourceEnds) -> S
 }
 
 #[test]
+fn what_the_source_has_lost_and_what_no_run_has_seen_is_said() {
+    let lost = status(&control(vec![]), Ok(BTreeMap::new()));
+    assert_eq!((&lost.gone[..], lost.unseen()), (&["orders".to_owned()][..], 0));
+    assert!(lost.render_text().contains("`orders` is in the ledger, and not on the source"));
+    assert_eq!(lost.to_json()["source"]["gone"][0], "orders");
+
+    let mut more = ends();
+    more.insert(orders(2), 7);
+    let more = status(&control(vec![]), Ok(more));
+    assert_eq!((more.gone.len(), more.unseen()), (0, 1));
+    let said = "1 partition of the source that no run has copied from yet";
+    assert!(more.render_text().contains(said), "{}", more.render_text());
+    assert_eq!(more.to_json()["source"]["unseen_partitions"], 1);
+
+    let silent = status(&control(vec![]), Err("no answer".into()));
+    assert!(silent.gone.is_empty(), "what is not known is not gone");
+}
+
+#[test]
 fn a_plan_on_its_way_shows_positions_fence_lag_and_workers() {
     let refused = Entry::Refused(Refused {
         word: "foreign-records".into(),

@@ -80,6 +80,14 @@ impl Status {
                 ),
             )),
         }
+        if !self.gone.is_empty() {
+            let topics = self.gone.join("`, `");
+            facts.push(("source", format!("`{topics}` is in the ledger, and not on the source")));
+        }
+        if self.ledger.is_some() && self.unseen() > 0 {
+            let unseen = counted(self.unseen() as u64, "partition");
+            facts.push(("new", format!("{unseen} of the source that no run has copied from yet")));
+        }
         let untimed: u64 = self.partitions.iter().map(|line| line.untimed).sum();
         if untimed > 0 {
             let value =

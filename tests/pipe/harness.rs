@@ -128,6 +128,11 @@ impl Migration {
         Process::start(self.command("run", args))
     }
 
+    /// Starts any verb that takes the plan.
+    pub fn start_verb(&self, verb: &str, args: &[&str]) -> Process {
+        Process::start(self.command(verb, args))
+    }
+
     /// Runs to the end.
     pub fn run(&self, args: &[&str]) -> Finished {
         self.start(args).finish()
@@ -140,7 +145,7 @@ impl Migration {
 
     /// Any verb that takes the plan.
     pub fn verb(&self, verb: &str, args: &[&str]) -> Finished {
-        Process::start(self.command(verb, args)).finish()
+        self.start_verb(verb, args).finish()
     }
 }
 

@@ -40,19 +40,26 @@ impl Case {
         self.source.produce_numbered(&numbered, &Writing::default()).map(drop)
     }
 
-    /// A gap at the end of both partitions that moves no position.
+    /// A gap at the end of every partition that moves no position.
     #[track_caller]
     fn has_recorded(&self) -> Result<(), Error> {
+        let gaps = self.gaps_at_the_end()?;
+        assert_eq!(gaps.len(), PARTITIONS, "{gaps:?}");
+        Ok(())
+    }
+
+    /// All gaps, each of which lies at the end of its partition and moves no position.
+    #[track_caller]
+    fn gaps_at_the_end(&self) -> Result<Vec<Value>, Error> {
         let ends = self.source.list_offsets(&self.name)?;
         let gaps = self.entries("gap");
-        assert_eq!(gaps.len(), PARTITIONS, "{gaps:?}");
-        for gap in gaps {
+        for gap in &gaps {
             let partition = usize::try_from(gap["partition"].as_u64().expect("a number"));
             let end = ends[partition.expect("small")].latest;
             assert_eq!((&gap["from"], &gap["to"]), (&end.into(), &end.into()));
             assert_eq!(gap["reason"], "deletions may have expired before they were read");
         }
-        Ok(())
+        Ok(gaps)
     }
 
     /// What the latest snapshot says about partition 0.
@@ -143,7 +150,8 @@ fn a_first_copy_that_takes_longer_than_tombstones_live_is_refused_or_recorded() 
 
     case.rewrite(&format!("{slow}\n{RECORD}"));
     case.migration.run(&["--no-reconcile"]).expect(0);
-    case.has_recorded()?;
+    // The other partition may have been complete in time.
+    assert!(!case.gaps_at_the_end()?.is_empty());
     case.same()
 }
 

@@ -48,6 +48,7 @@ fn a_partition_that_the_target_lacks_fails_the_check_until_it_is_added() -> Resu
     let case = Case::copied("refuse-partition")?;
     case.source.add_partitions(&case.name, 3)?;
     case.source.produce(&case.name, &[Record::in_partition(2).value("new")])?;
+    assert_eq!(case.migration.status()["source"]["unseen_partitions"], 1);
     let words = case.does_not_run(7, "partitions", &[])?;
     words.say(
         &["source `refuse-partition` has 3 partitions, target `refuse-partition` has 2"],

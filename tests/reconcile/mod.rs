@@ -17,5 +17,7 @@ mod keyless;
 mod live;
 mod log_starts;
 mod mirrored;
+mod stopped;
 mod tampered;
+mod verified_elsewhere;
 mod writers;

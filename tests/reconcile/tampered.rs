@@ -43,7 +43,7 @@ impl Tampered {
             clusters.target_oracle.produce_numbered(&numbered, &faulty)?;
             side.join().expect("writing does not panic")
         })?;
-        let plan = format!("topics.include = [\"{topic}\"]\nreconcile.memory = \"1GiB\"");
+        let plan = format!("topics.include = [\"{topic}\"]\nreconcile.memory = \"64MiB\"");
         let migration = Migration::new(topic, &plan);
         Ok(Tampered::place(numbered, migration, faults))
     }

@@ -35,11 +35,16 @@ pub(super) fn superseded(pair: &PartitionPair) -> bool {
 
 /// Whether the order of the group's records says something.
 pub(super) fn order_claimed(rules: Rules, key: Option<&[u8]>, pairs: &[PartitionPair]) -> bool {
+    rules.order_claimed(key, holding(pairs))
+}
+
+/// How many partitions have a record of the group.
+pub(super) fn holding(pairs: &[PartitionPair]) -> usize {
     let holds = |pair: &&PartitionPair| {
         let (source, target) = pair.sides();
         source.records() + target.records() + target.foreign > 0
     };
-    rules.order_claimed(key, pairs.iter().filter(holds).count())
+    pairs.iter().filter(holds).count()
 }
 
 /// Whether both sides have the same records, in the same order if that is claimed.

@@ -25,11 +25,12 @@ use crate::reconcile::difference::{Kind, MadeBy};
 use crate::reconcile::line::Line;
 use crate::reconcile::manifest::Place;
 
-/// Says how the records of a group differ.
+/// Says how the records of a group differ; so many partitions of it hold any.
 pub(super) fn classify(
     rules: Rules,
     key: Option<&[u8]>,
     partitions: &[PartitionLines],
+    holding: usize,
 ) -> Classified {
     let witness = Witness::of(rules);
     let mut found: Vec<Matched<'_>> =
@@ -40,7 +41,6 @@ pub(super) fn classify(
     }
     across::moved(&mut found, &mut tallies, witness);
     across::duplicated(&mut found, &mut tallies, witness);
-    let holding = partitions.iter().filter(|lines| lines.any_counts()).count();
     let ordered = rules.order_claimed(key, holding);
     for (matched, tally) in found.iter_mut().zip(&mut tallies) {
         if !rules.ledger {

@@ -30,7 +30,7 @@ mod table;
 pub use coarse::{coarse, coarse_because};
 pub use compare::compare;
 
-use super::difference::Difference;
+use super::difference::{Difference, Kind};
 use super::line::Line;
 pub use super::manifest::PartitionPair;
 use super::manifest::Place;
@@ -48,7 +48,7 @@ pub struct Rules {
 impl Rules {
     /// Whether only the last record of the key counts. A compacted topic takes no record without a key;
     /// where one is found nevertheless, nothing is compacted away and the whole sequence counts.
-    fn last_only(self, key: Option<&[u8]>) -> bool {
+    pub fn last_only(self, key: Option<&[u8]>) -> bool {
         self.policy.compacts() && key.is_some()
     }
 
@@ -118,6 +118,35 @@ pub fn classify(rules: &Rules, key: Option<&[u8]>, partitions: &[PartitionLines]
     if rules.last_only(key) {
         last::classify(*rules, partitions)
     } else {
-        delete::classify(*rules, key, partitions)
+        let holding = partitions.iter().filter(|lines| lines.any_counts()).count();
+        delete::classify(*rules, key, partitions, holding)
     }
+}
+
+/// [`classify`] for a group of which every record counts, from some of its records: `partitions` leave out
+/// records that are equal and in the same order on both sides; of a record that has no equal, all that are
+/// like it are there. `pairs` are the same partitions' manifests; the rows' numbers of records are theirs.
+pub fn classify_some(
+    rules: &Rules,
+    key: Option<&[u8]>,
+    partitions: &[PartitionLines],
+    pairs: &[PartitionPair],
+) -> Classified {
+    let mut classified = delete::classify(*rules, key, partitions, compare::holding(pairs));
+    for row in &mut classified.differences {
+        let at = |partition| partition == row.partition;
+        let lines = partitions.iter().find(|lines| at(lines.partition));
+        let pair = pairs.iter().find(|pair| at(pair.partition));
+        let (Some(lines), Some(pair)) = (lines, pair) else { continue };
+        if row.kind == Kind::Reordered {
+            // What stands in the same order between them is at other places all the same.
+            row.detail = format!("at least {}", row.detail);
+        }
+        let shown = |lines: &[Line]| lines.iter().filter(|line| counts(line)).count() as u64;
+        let (source, target) = pair.sides();
+        row.source_records += source.records().saturating_sub(shown(&lines.source));
+        row.target_records +=
+            (target.records() + target.foreign).saturating_sub(shown(&lines.target));
+    }
+    classified
 }

@@ -55,7 +55,7 @@ pub fn diff(options: &DiffOptions) -> Result<Diffed> {
         None => PathBuf::from(format!("{}-diff", inputs.sides.source.plan)),
     };
     not_an_input(&out, &options.folders)?;
-    let folder = Folder::open(&out)?;
+    let folder = Folder::open_for(&out, &inputs.sides.source.plan)?;
     let mut found = Found::new(&inputs.sides);
     found.again = if inputs.manifests { incomparable(&inputs) } else { differing(&inputs) };
     let hashed = inputs.sides.source.hashed.is_some();

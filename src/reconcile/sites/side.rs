@@ -80,7 +80,7 @@ pub fn read_side_alone(plan: &Plan, options: &SideOptions, board: &Board) -> Res
         let what = "`--buckets` needs `--scope`: both sides must read the same ranges again";
         return Err(Error::usage(what));
     }
-    let folder = Folder::open(&options.out)?;
+    let folder = Folder::open_for(&options.out, &plan.name)?;
     let at = OneSide::connect(plan, options.side)?;
     let mut scope = one_scope(plan, &at, given.as_ref(), options.no_ledger, board)?;
     let pass = SidePass {

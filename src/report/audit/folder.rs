@@ -85,15 +85,26 @@ impl Folder {
         Ok(folder)
     }
 
-    /// Says early whether a proof could be written there; changes nothing.
+    /// Says early whether a proof of the plan with this name could be written there; changes nothing.
     ///
     /// # Errors
-    /// It holds what no proof leaves, or it cannot be read.
-    pub fn check(path: &Path) -> Result<()> {
+    /// It holds what no proof leaves, or another plan's, or it cannot be read.
+    pub fn check(path: &Path, plan: &str) -> Result<()> {
         if !path.try_exists().map_err(|error| local_error("look for the folder", path, &error))? {
             return Ok(());
         }
-        only_ours(path)
+        only_ours(path)?;
+        no_other_plans(path, plan)
+    }
+
+    /// [`Folder::open`] for the proof of a plan.
+    ///
+    /// # Errors
+    /// Those, or it holds the proof of another plan.
+    pub fn open_for(path: impl Into<PathBuf>, plan: &str) -> Result<Self> {
+        let folder = Self::open(path)?;
+        no_other_plans(&folder.path, plan)?;
+        Ok(folder)
     }
 
     /// Where it is.
@@ -209,6 +220,21 @@ fn only_ours(folder: &Path) -> Result<()> {
     Err(Error::usage(what).hint("choose an empty or a new folder with `--out`"))
 }
 
+/// Refuses a folder with the proof of another plan: that may be all its owner has. A summary that cannot be
+/// read is no proof.
+fn no_other_plans(folder: &Path, plan: &str) -> Result<()> {
+    let summary = fs::read(folder.join(SUMMARY)).unwrap_or_default();
+    let summary: serde_json::Value = serde_json::from_slice(&summary).unwrap_or_default();
+    match summary["plan"].as_str() {
+        Some(other) if other != plan => {
+            let what = format!("`{}` holds the proof of plan `{other}`", folder.display());
+            Err(Error::usage(what)
+                .hint("choose another folder with `--out`, or move that proof away"))
+        }
+        _ => Ok(()),
+    }
+}
+
 fn listed(names: &[String]) -> String {
     let mut shown: Vec<_> =
         names.iter().take(NAMED).map(|name| format!("`{}`", name.escape_debug())).collect();
@@ -312,6 +338,21 @@ mod tests {
         assert!(error.what.ends_with("no earlier proof: `diff.csv`, `thesis.tex`"), "{error}");
         assert_eq!(error.exit_code(), 2);
         assert_eq!(names(home.path()), ["diff.csv", "thesis.tex"]);
+    }
+
+    #[test]
+    fn the_proof_of_another_plan_is_named_and_not_touched() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = Folder::open_for(home.path(), "mine").unwrap();
+        let files = [write(&folder, SUMMARY, r#"{"plan": "mine"}"#)];
+        folder.publish(&files).unwrap();
+        Folder::check(home.path(), "mine").unwrap();
+        Folder::open_for(home.path(), "mine").unwrap();
+        let check = Folder::check(home.path(), "other").unwrap_err();
+        let open = Folder::open_for(home.path(), "other").unwrap_err();
+        assert!(check.what.ends_with("holds the proof of plan `mine`"), "{check}");
+        assert_eq!((check.exit_code(), &check), (2, &open));
+        sums::verify(home.path()).unwrap();
     }
 
     #[test]
