@@ -9,6 +9,8 @@ use onceover::report::{Screen, logs, out, panics};
 use onceover::verbs;
 
 fn main() -> ExitCode {
+    #[cfg(feature = "failpoints")]
+    let _points = fail::FailScenario::setup();
     let args: Vec<OsString> = std::env::args_os().collect();
     let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,

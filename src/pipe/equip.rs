@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::cluster::{Membership, ReaderTuning, SourceReader, TransactionalWriter, WriterTuning};
 use crate::pipe::decide::retry_backoff;
+use crate::pipe::failpoint;
 use crate::pipe::lane::{Lane, LaneEnd};
 use crate::pipe::shared::{Shared, TRANSACTION_TIMEOUT};
 use crate::pipe::stop::Stop;
@@ -28,7 +29,7 @@ pub fn run_lane(
         // Measured on 6 lanes: 4 MB each take 35 MB of resident memory less than 7 MB, at the same rate.
         queue_bytes: memory / 10,
         batch_bytes: 0, // the lane sets it before its first fence
-        transaction_timeout: TRANSACTION_TIMEOUT,
+        transaction_timeout: failpoint::transaction_timeout(TRANSACTION_TIMEOUT),
         retry_backoff: retry_backoff(shared.round_trip),
         one_by_one: false,
     };

@@ -5,9 +5,10 @@
 //!   [`identity`]: follows the source's topic ids.
 //! - [`lane`]: the protocol of one lane. [`engine`], [`ask`], [`clock`]: the seam to the client library, to
 //!   the clusters and to time.
+//!   [`failpoint`]: where the fault suite strikes.
 //! - Pure rules: [`batch`] (when to commit), [`decide`] (what an error means), [`ending`] (how a run ends), [`refuse`] (what must
 //!   not be copied), [`deletions`] (what may have expired unread), [`bound`] (what the ledger is bound to), [`moving`] (what a transaction becomes),
-//!   [`plan_entry`], [`rate`], [`scope`].
+//!   [`orphans`] (lanes that the group forgot), [`plan_entry`], [`rate`], [`scope`].
 
 pub mod ask;
 pub mod batch;
@@ -19,11 +20,13 @@ pub mod deletions;
 pub mod ending;
 pub mod engine;
 pub mod equip;
+pub mod failpoint;
 pub mod gather;
 pub mod identity;
 pub mod lane;
 pub mod mode;
 pub mod moving;
+pub mod orphans;
 pub mod pairs;
 pub mod plan_entry;
 pub mod preflight;

@@ -19,6 +19,7 @@ use crate::pipe::ending::{Outcome, closed, weightier};
 use crate::pipe::identity;
 use crate::pipe::lane::LaneEnd;
 use crate::pipe::mode::{Mode, still_alone};
+use crate::pipe::orphans::orphans;
 use crate::pipe::shared::{Shared, TRANSACTION_TIMEOUT};
 use crate::pipe::stop::Stop;
 use crate::pipe::watch::{self, Duty, write_refused};
@@ -82,6 +83,21 @@ struct Running {
     thread: JoinHandle<()>,
 }
 
+fn join(shared: &Shared, events: &UnboundedSender<Event>) -> Result<Arc<Membership>> {
+    let (told, members) = std::sync::mpsc::channel();
+    let forward = events.clone();
+    // Ends with the membership, which drops its end of the channel.
+    thread::spawn(move || members.into_iter().try_for_each(|e| forward.send(Event::Member(e))));
+    let name = Mode::of(shared.tail).client_id(&shared.plan.name);
+    Ok(Membership::join(
+        &shared.clusters.target.named(&name),
+        &shared.plan.group(),
+        &shared.worker,
+        shared.plan.ledger_topic(),
+        told,
+    )?)
+}
+
 impl Supervisor {
     fn start(shared: &Arc<Shared>) -> Result<Self> {
         let (events, inbox) = unbounded_channel();
@@ -97,18 +113,7 @@ impl Supervisor {
         let failed = events.clone();
         identity::start(shared, &duty, move |error| drop(failed.send(Event::Failed(error))))
             .map_err(|error| Error::fault(format!("no thread for the topic ids: {error}")))?;
-        let (told, members) = std::sync::mpsc::channel();
-        let forward = events.clone();
-        // Ends with the membership, which drops its end of the channel.
-        thread::spawn(move || members.into_iter().try_for_each(|e| forward.send(Event::Member(e))));
-        let name = Mode::of(shared.tail).client_id(&shared.plan.name);
-        let membership = Membership::join(
-            &shared.clusters.target.named(&name),
-            &shared.plan.group(),
-            &shared.worker,
-            shared.plan.ledger_topic(),
-            told,
-        )?;
+        let membership = join(shared, &events)?;
         shared.board.wait("worker", LANES_WANTED);
         shared.board.lanes(0, shared.scope.lanes);
         Ok(Self {
@@ -262,12 +267,32 @@ impl Supervisor {
         self.share_rate(owned);
     }
 
+    /// Makes the group share out again, if it has lanes that nobody has: by leaving it, and joining anew.
+    /// Done once, before any lane is begun; where the lanes are only on their way from one worker to another
+    /// it does no harm.
+    fn join_anew_for_orphans(&mut self) -> Result<bool> {
+        let Shared { clusters, plan, worker, scope, .. } = &*self.shared;
+        let members = clusters.target_admin.group_members(&plan.group())?;
+        if !orphans(&members, worker, scope.lanes + 1) {
+            return Ok(false);
+        }
+        tracing::info!("the group has lanes that nobody has; joining it anew");
+        self.membership.leave(LEAVE_PATIENCE)?;
+        self.membership = join(&self.shared, &self.events)?;
+        Ok(true)
+    }
+
     fn assigned(&mut self, partitions: &[i32]) {
         if !self.alone {
             let shared = &self.shared;
             match still_alone(Mode::of(shared.tail), &shared.plan, &shared.clusters) {
                 Ok(()) => self.alone = true,
                 // Nothing was begun yet.
+                Err(error) => return self.fail(error),
+            }
+            match self.join_anew_for_orphans() {
+                Ok(false) => {}
+                Ok(true) => return,
                 Err(error) => return self.fail(error),
             }
         }

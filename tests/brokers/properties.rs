@@ -57,6 +57,8 @@ pub fn of_node(id: usize, nodes: &[Node], data: &Path, config: &[(String, String
         ("log.cleaner.io.buffer.size", "262144"),
         // 15 s by default: a test that waits for compaction would wait for that.
         ("log.cleaner.backoff.ms", "500"),
+        // 10 s by default: so late would a transaction that timed out be aborted.
+        ("transaction.abort.timed.out.transaction.cleanup.interval.ms", "1000"),
         ("num.network.threads", "2"),
         ("num.io.threads", "4"),
         // A broker that is not let in by then ends itself, after 60 s by default; we have more time.

@@ -187,17 +187,17 @@ impl Process {
         kill(self.pid(), signal).expect("the process is there");
     }
 
-    /// Waits until a line of stderr holds `text`.
+    /// Waits until a line of stderr holds `text`, and returns it.
     #[track_caller]
-    pub fn wait_for(&mut self, text: &str) {
+    pub fn wait_for(&mut self, text: &str) -> String {
         let until = Instant::now() + AT_MOST;
         loop {
             match self.lines.recv_timeout(until.saturating_duration_since(Instant::now())) {
                 Ok(line) => {
                     let found = line.contains(text);
-                    self.said.push_back(line);
+                    self.said.push_back(line.clone());
                     if found {
-                        return;
+                        return line;
                     }
                 }
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {

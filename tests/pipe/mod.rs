@@ -1,6 +1,6 @@
 //! The pipe on real brokers, judged by the oracle.
 
-mod crowd;
+pub mod crowd;
 mod fidelity;
 pub mod harness;
 mod moves;

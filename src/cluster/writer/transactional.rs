@@ -24,6 +24,7 @@ use crate::cluster::sys::fault::Fault;
 use crate::cluster::sys::list::PartitionList;
 use crate::cluster::sys::produce::{DELIVERY_REPORTS, Producer};
 use crate::pipe::engine::{Batch, Taken, Target};
+use crate::pipe::failpoint;
 use crate::plan::TopicPartition;
 
 /// How long a fence is tried: a coordinator's restart fits in.
@@ -214,6 +215,7 @@ impl Target for TransactionalWriter {
         if !self.membership.owns(self.lane) {
             return Err(self.not_a_member());
         }
+        failpoint::at("lane-in-fence", self.lane)?;
         self.producer = Some(self.start()?);
         self.init().inspect_err(|_| {
             if let Some(useless) = self.producer.take() {

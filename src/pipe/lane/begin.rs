@@ -45,6 +45,7 @@ where
         self.still_ours()?;
         self.say("the target to fence the lane's former owner");
         self.target.fence()?;
+        self.point("lane-after-fence")?;
         self.renew = false;
         self.unrecorded.clear();
         self.state = self.read_ledger()?;
@@ -283,6 +284,7 @@ where
             entries = self.with_snapshot_since(entries, &begun)?;
         }
         self.target.begin()?;
+        self.point("lane-after-begin")?;
         self.seal(entries, &touched)
     }
 

@@ -123,10 +123,12 @@ where
         touched: &[TopicPartition],
     ) -> Result<(), Halt> {
         let ledger = self.shared.clusters.ledger().partition(self.number);
+        self.point("lane-before-ledger")?;
         for entry in &entries {
             self.target.write_entry(&ledger, &encode(entry))?;
         }
         self.drain()?;
+        self.point("lane-after-ledger")?;
         let mut after = self.state.clone();
         let offsets = self.target.entries()?.to_vec();
         for (offset, entry) in offsets.into_iter().zip(entries) {
@@ -151,11 +153,16 @@ where
             }));
         }
         self.still_ours()?;
+        self.point("lane-before-offsets")?;
+        // A delay at a point behind a call is as an answer that comes late.
         let began = self.now();
         self.target.send_offsets(&group)?;
+        self.point("lane-after-offsets")?;
         let offsets_took = self.now() - began;
+        self.point("lane-before-commit")?;
         let began = self.now();
         self.target.commit()?;
+        self.point("lane-after-commit")?;
         let commit_took = self.now() - began;
         if offsets_took.max(commit_took) >= self.late_limit {
             tracing::debug!(

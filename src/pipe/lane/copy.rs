@@ -70,8 +70,10 @@ where
         loop {
             self.still_ours()?;
             if self.stop.wish() == Wish::Finish {
+                self.point("lane-in-revoke")?;
                 self.conclude(course)?;
                 self.await_visible()?;
+                self.point("lane-before-release")?;
                 return Ok(LaneEnd::Released);
             }
             if !self.shared.tail && course.reached.iter().all(|reached| *reached) {
@@ -163,6 +165,7 @@ where
             self.renew()?;
         }
         self.target.begin()?;
+        self.point("lane-after-begin")?;
         let moving = Moving::over(self.pairs.len());
         course.open = Some(Open { moving, begun: self.now() });
         Ok(())
@@ -172,7 +175,7 @@ where
         let mut from = 0;
         while from < count {
             match self.target.write(&self.pairs[n].target, batch, from..count)? {
-                Taken::All => return Ok(()),
+                Taken::All => return self.point("lane-after-produce"),
                 Taken::UpTo(taken) => {
                     from = taken;
                     self.still_ours()?;

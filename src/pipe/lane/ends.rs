@@ -164,6 +164,7 @@ where
             self.renew()?;
         }
         self.target.begin()?;
+        self.point("lane-after-begin")?;
         let entries = self.with_snapshot(self.gaps())?;
         self.seal(entries, &[])?;
         self.was_committed(course);

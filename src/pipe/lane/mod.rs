@@ -27,6 +27,7 @@ use crate::pipe::ask::Ask;
 use crate::pipe::batch::BatchRule;
 use crate::pipe::decide::{Circumstances, Next, Trouble, late_request_limit, next, retry_backoff};
 use crate::pipe::engine::{Source, Target};
+use crate::pipe::failpoint;
 use crate::pipe::gather::Pair;
 use crate::pipe::shared::{Shared, TRANSACTION_TIMEOUT};
 use crate::pipe::stop::{Stop, Wish};
@@ -126,7 +127,7 @@ where
             records: 500_000,
             coded: crate::ledger::MAX_PART_BYTES,
             pause: Duration::from_secs(1) / run.max_transactions_per_second.max(1),
-            transaction_timeout: TRANSACTION_TIMEOUT,
+            transaction_timeout: failpoint::transaction_timeout(TRANSACTION_TIMEOUT),
         };
         Self {
             number,
@@ -253,6 +254,11 @@ where
             }
         };
         error.hint(hint)
+    }
+
+    /// A point of the protocol: see [`failpoint`].
+    fn point(&self, name: &str) -> Result<(), Halt> {
+        Ok(failpoint::at(name, self.number)?)
     }
 
     /// Ends the work where the membership is gone or an abort is wanted.

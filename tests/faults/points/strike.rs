@@ -1,0 +1,298 @@
+//! A case from its topic to its judgement.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::Signal;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::case::{Case, Fault, Place};
+use super::report::Outcome;
+use crate::brokers::{Error, Isolation, Numbered, Oracle, Writing, shared};
+use crate::pipe::harness::{AT_MOST, Migration, Process};
+
+/// The transaction time-out of a worker that is to outlast it.
+const TRANSACTION: Duration = Duration::from_secs(5);
+
+/// Prepares the case, strikes, lets the workers finish, and judges.
+pub fn conduct(case: &Case) -> Result<Outcome, Error> {
+    Scene::set(case)?.play()
+}
+
+/// What is copied, and how, so that there are several transactions.
+struct Load {
+    records: u64,
+    value_size: usize,
+    lanes: usize,
+    /// More of the plan.
+    run: &'static str,
+}
+
+impl Load {
+    fn of(case: &Case) -> Load {
+        match (case.point.place, case.fault) {
+            // About ten looks at the source in each lane, of which each takes a while (see `Case::failpoints`), so
+            // that a transaction is open most of the time.
+            (Place::Revoke, _) => Load {
+                records: 28_000,
+                value_size: 1_000,
+                lanes: 4,
+                run: "run.memory = \"16MiB\"\nrun.commit_interval = \"5s\"",
+            },
+            // Whoever takes over must find something to do: this takes 20 s.
+            (_, Fault::Replaced) => Load {
+                records: 20_000,
+                value_size: 34,
+                lanes: 1,
+                run: "run.max_rate = \"48KiB/s\"",
+            },
+            // A look at the source brings 8,192 records at most.
+            _ => Load {
+                records: 40_000,
+                value_size: 34,
+                lanes: 1,
+                run: "run.commit_bytes = \"64KiB\"",
+            },
+        }
+    }
+}
+
+struct Scene<'a> {
+    case: &'a Case,
+    migration: Migration,
+    numbered: Numbered,
+    target: Oracle,
+    /// A held lane waits for this file.
+    release: PathBuf,
+    _folder: TempDir,
+    exits: Vec<String>,
+}
+
+/// What happened between the strike and the last worker's end.
+struct Struck {
+    how: String,
+    /// Carries at that time, where the fault left the time to count them.
+    carries: Option<usize>,
+}
+
+impl<'a> Scene<'a> {
+    /// Topic, records and plan.
+    fn set(case: &'a Case) -> Result<Scene<'a>, Error> {
+        let slug = case.slug();
+        let Load { records, value_size, lanes, run } = Load::of(case);
+        let partitions = lanes.max(2);
+        let clusters = shared::clusters();
+        let numbered = Numbered::new(&slug, partitions, records);
+        let numbered = Numbered { keys: 100, value_size, ..numbered };
+        clusters.source_oracle.create_topic(&slug, partitions, &[])?;
+        let half = Numbered { count: records / 2, ..numbered.clone() };
+        clusters.source_oracle.produce_numbered(&half, &Writing::default())?;
+        let half = Numbered {
+            first: records / 2,
+            first_timestamp: numbered.first_timestamp + i64::try_from(records / 200).expect("few"),
+            ..half
+        };
+        let writing = Writing { per_transaction: 1_000, abort_every: 3, ..Writing::default() };
+        clusters.source_oracle.produce_numbered(&half, &writing)?;
+        let plan = format!("topics.include = [\"{slug}\"]\nrun.lanes = {lanes}\n{run}");
+        let mut migration = Migration::new(&slug, &plan);
+        let folder = tempfile::tempdir().expect("a folder");
+        let release = folder.path().join("release");
+        migration.set_env("FAILPOINTS", &case.failpoints(&release));
+        if case.fault == Fault::Outlast {
+            let ms = TRANSACTION.as_millis().to_string();
+            migration.set_env("ONCEOVER_TRANSACTION_TIMEOUT_MS", &ms);
+        }
+        let target = clusters.target_oracle.clone();
+        let exits = Vec::new();
+        Ok(Scene { case, migration, numbered, target, release, _folder: folder, exits })
+    }
+
+    fn play(mut self) -> Result<Outcome, Error> {
+        let first = self.worker("w1");
+        // From here on nothing strikes any more.
+        self.migration.set_env("FAILPOINTS", "");
+        let mut others = Vec::new();
+        if self.case.point.place == Place::Revoke {
+            self.until("the first worker commits in each lane", |scene| {
+                scene.lanes_of("w1").is_some_and(|lanes| lanes == 4)
+            });
+            others.push(self.worker("w2"));
+        }
+        let struck = self.strike(first, &mut others)?;
+        for other in others {
+            self.ends(other, &[0]);
+        }
+        self.judge(struck)
+    }
+
+    fn worker(&self, name: &str) -> Process {
+        // The oracle is the judge, not the proof.
+        self.migration.start(&["--worker", name, "--json", "--no-reconcile"])
+    }
+
+    /// Lets a worker finish and notes its exit code; returns what it said.
+    #[track_caller]
+    fn ends(&mut self, worker: Process, codes: &[i32]) -> String {
+        let finished = worker.finish();
+        let code = finished.code.unwrap_or(-1);
+        assert!(
+            codes.contains(&code),
+            "exit code {code}\n{}\n{}",
+            finished.stdout,
+            finished.stderr
+        );
+        self.exits.push(code.to_string());
+        finished.stderr
+    }
+
+    fn strike(&mut self, mut first: Process, others: &mut Vec<Process>) -> Result<Struck, Error> {
+        let line = format!("failpoint {} of lane ", self.case.point.name);
+        if let Fault::Error(class) = self.case.fault {
+            let codes: &[i32] = match class {
+                "taken-over" => &[6],
+                "final" => &[4],
+                _ => &[0],
+            };
+            let said = self.ends(first, codes);
+            let how = said.lines().find(|said| said.starts_with(&line)).map(str::to_owned);
+            let how = how.unwrap_or_else(|| panic!("the failpoint did not strike:\n{said}"));
+            assert!(how.ends_with(class), "{how}");
+            if codes != [0] && others.is_empty() {
+                others.push(self.worker("w1"));
+            }
+            return Ok(Struck { how: "error".into(), carries: None });
+        }
+        let said = first.wait_for(&line);
+        let lane = said[line.len()..].split(':').next().unwrap_or_default().to_owned();
+        let carries = Some(self.carries()?.len());
+        let how = match self.case.fault {
+            Fault::Kill => {
+                first.kill();
+                self.exits.push("killed".into());
+                others.push(self.worker("w1"));
+                "killed".into()
+            }
+            Fault::Outlast => {
+                let state = self.outlast(&lane);
+                self.let_go();
+                self.ends(first, &[0]);
+                format!("transaction {state}")
+            }
+            _ => {
+                let how = self.freeze(&first, others);
+                self.let_go();
+                first.signal(Signal::SIGCONT);
+                self.ends(first, &[0]);
+                how
+            }
+        };
+        Ok(Struck { how, carries })
+    }
+
+    /// Waits longer than the transaction time-out; returns the transaction's state then.
+    fn outlast(&self, lane: &str) -> String {
+        let id = format!("{}-{lane}", self.migration.group());
+        let mut state = String::new();
+        // The fault itself: it has to last this long.
+        std::thread::sleep(TRANSACTION + Duration::from_secs(1));
+        self.until("the transaction is over", |scene| {
+            let transaction = scene.target.describe_transaction(&id);
+            state = transaction.map(|transaction| transaction.state).unwrap_or_default();
+            if scene.case.point.open {
+                state == "CompleteAbort"
+            } else {
+                state != "Ongoing" && !state.starts_with("Prepare")
+            }
+        });
+        state
+    }
+
+    /// Freezes the worker until the group has put it out, and another one has its lanes if the fault
+    /// says so.
+    fn freeze(&self, first: &Process, others: &mut Vec<Process>) -> String {
+        first.signal(Signal::SIGSTOP);
+        if self.case.point.place == Place::Revoke {
+            self.until("the other has all lanes", |scene| {
+                scene.lanes_of("w2").is_some_and(|lanes| lanes == 4)
+            });
+            return "w2 has committed in all lanes".into();
+        }
+        let group = self.migration.group();
+        self.until("the group has put it out", |scene| {
+            let groups = scene.target.list_groups().unwrap_or_default();
+            groups.get(&group).is_some_and(|state| state == "Empty")
+        });
+        if self.case.fault == Fault::Frozen {
+            return "group empty".into();
+        }
+        others.push(self.worker("w2"));
+        self.until("the other commits", |scene| scene.lanes_of("w2").is_some());
+        "w2 has committed".into()
+    }
+
+    fn let_go(&self) {
+        std::fs::write(&self.release, "").expect("a file can be written");
+    }
+
+    fn until(&self, what: &str, mut condition: impl FnMut(&Self) -> bool) {
+        let until = Instant::now() + AT_MOST;
+        while !condition(self) {
+            assert!(Instant::now() < until, "never came true: {what}");
+            std::thread::park_timeout(Duration::from_millis(200));
+        }
+    }
+
+    /// The ledger's committed carries, read by the oracle.
+    fn carries(&self) -> Result<Vec<(i32, Value)>, Error> {
+        let entries = self.target.read(&self.migration.ledger(), Isolation::ReadCommitted)?;
+        let entries = entries.into_iter().filter_map(|stored| {
+            let value = stored.record.value.unwrap_or_default();
+            let entry: Value = serde_json::from_slice(&value).ok()?;
+            (entry["kind"] == "carry" && entry["part"] == 1)
+                .then_some((stored.record.partition, entry))
+        });
+        Ok(entries.collect())
+    }
+
+    /// In how many lanes a worker has committed; none if in none.
+    fn lanes_of(&self, worker: &str) -> Option<usize> {
+        let carries = self.carries().ok()?;
+        let its = carries.iter().filter(|(_, carry)| carry["worker"] == worker);
+        let lanes: std::collections::BTreeSet<i32> = its.map(|(lane, _)| *lane).collect();
+        (!lanes.is_empty()).then_some(lanes.len())
+    }
+
+    /// What stands on the target, and whether the fault was one in mid-run.
+    fn judge(self, struck: Struck) -> Result<Outcome, Error> {
+        let carries = self.carries()?;
+        let all = carries.len();
+        let before = struck.carries.unwrap_or_else(|| match self.case.point.place {
+            Place::Revoke => carries.iter().filter(|(_, one)| one["worker"] == "w1").count(),
+            // Every error makes the lane begin anew, with a higher epoch.
+            _ => carries.iter().filter(|(_, one)| one["epoch"] == 1).count(),
+        });
+        let mut wrong = self.target.check_numbered(&self.numbered)?;
+        let found = self.target.digest(&self.numbered.topic, Isolation::ReadCommitted)?;
+        let found = found.iter().map(|one| one.count).sum();
+        if found != self.numbered.count {
+            wrong.push(format!("{found} records instead of {}", self.numbered.count));
+        }
+        let bindings = self.case.point.place == Place::Bindings;
+        if bindings && before > 0 {
+            wrong.push("the fault did not strike before any data".into());
+        }
+        if !bindings && (before == 0 || before == all) {
+            wrong.push(format!("not in mid-run: {before} of {all} carries before the fault"));
+        }
+        Ok(Outcome {
+            struck: struck.how,
+            end: self.exits.join(", "),
+            carries: (before, all - before),
+            issued: self.numbered.count,
+            found,
+            wrong,
+        })
+    }
+}
