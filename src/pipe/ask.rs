@@ -62,6 +62,13 @@ pub trait Ask: Send + Sync {
         partitions: &[TopicPartition],
     ) -> Result<Option<BTreeMap<TopicPartition, i64>>, ClusterError>;
 
+    /// The same as they are committed by now, whatever an open transaction is to make of them.
+    fn group_offsets_committed(
+        &self,
+        group: &str,
+        partitions: &[TopicPartition],
+    ) -> Result<BTreeMap<TopicPartition, i64>, ClusterError>;
+
     /// The plan's ledger, on the target.
     fn ledger(&self) -> &LedgerReader;
 }
@@ -112,6 +119,14 @@ impl Ask for Clusters {
         partitions: &[TopicPartition],
     ) -> Result<Option<BTreeMap<TopicPartition, i64>>, ClusterError> {
         self.target_admin.group_offsets_now(group, partitions)
+    }
+
+    fn group_offsets_committed(
+        &self,
+        group: &str,
+        partitions: &[TopicPartition],
+    ) -> Result<BTreeMap<TopicPartition, i64>, ClusterError> {
+        self.target_admin.group_offsets_committed(group, partitions)
     }
 
     fn ledger(&self) -> &LedgerReader {

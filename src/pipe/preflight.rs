@@ -269,6 +269,21 @@ pub fn group_says(
     Ok(offsets.map(|offsets| group_compared(plan, clusters, number, lane, offsets)))
 }
 
+/// The same for offsets that stay open: those that are committed are judged as ever, and are behind at best.
+pub fn open_group_says(
+    plan: &Plan,
+    clusters: &dyn Ask,
+    number: u32,
+    lane: &LaneState,
+) -> Result<GroupSays, ClusterError> {
+    let asked = group_partitions(plan, clusters, number, lane);
+    let offsets = clusters.group_offsets_committed(&plan.group(), &asked)?;
+    Ok(match group_compared(plan, clusters, number, lane, offsets) {
+        GroupSays::Same => GroupSays::Behind(vec!["an open transaction".to_owned()]),
+        says => says,
+    })
+}
+
 fn group_partitions(
     plan: &Plan,
     clusters: &dyn Ask,

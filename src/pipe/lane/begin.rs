@@ -11,7 +11,7 @@ use crate::ledger::{
 use crate::pipe::bound::{GroupSays, added_later, group_ahead};
 use crate::pipe::engine::{Source, StartAt, Target};
 use crate::pipe::gather::{Question, gather};
-use crate::pipe::preflight::group_says;
+use crate::pipe::preflight::{group_says, open_group_says};
 use crate::pipe::refuse::{Facts, Verdict, judge};
 use crate::pipe::shared::{Shared, now_ms};
 use crate::pipe::stop::Wish;
@@ -191,7 +191,7 @@ where
                 );
                 Ok(())
             }
-            GroupSays::Ahead(what) => Err(Halt::Person(group_ahead(&shared.plan.group(), &what))),
+            GroupSays::Ahead(what) => Err(self.refused(group_ahead(&shared.plan.group(), &what))),
         }
     }
 
@@ -206,7 +206,7 @@ where
                 return Ok(says);
             }
             if self.now() >= until {
-                return Ok(GroupSays::Behind(vec!["open".to_owned()]));
+                return Ok(open_group_says(plan, clusters, self.number, &self.state)?);
             }
             self.still_ours()?;
             self.say("the last transaction's group offsets to settle on the target");
@@ -228,7 +228,7 @@ where
             .into_iter()
             .map(|facts| match judge(&facts) {
                 Ok(verdict) => Ok((facts, verdict)),
-                Err(refusal) => Err(refusal.error(&facts.source, &facts.target).into()),
+                Err(refusal) => Err(self.refused(refusal.error(&facts.source, &facts.target))),
             })
             .collect()
     }

@@ -187,15 +187,7 @@ where
         self.still_ours()?;
         self.target.tune(self.batch_bytes, self.one_by_one);
         self.target.fence()?;
-        let log_end = self.settled_log_end()?;
-        let mut state = self.state.clone();
-        if self.shared.clusters.ledger().catch_up(self.number, &mut state, log_end)? {
-            return Err(Halt::Cluster(ClusterError::new(
-                Side::Target,
-                Class::Fenced,
-                "the lane's ledger has entries of another owner",
-            )));
-        }
+        self.nobody_else_wrote()?;
         self.renew = false;
         self.shared.board.go_on(&self.who);
         Ok(())
@@ -261,7 +253,7 @@ where
                     log_end: offset,
                 };
                 let target = TopicPartition::new(state.target_topic.clone(), source.partition);
-                Err(Halt::Person(refusal.error(source, &target)))
+                Err(self.refused(refusal.error(source, &target)))
             }
             _ => Ok(()),
         }

@@ -282,7 +282,7 @@ where
         };
         for one in facts {
             if let Err(refusal) = judge(&one) {
-                return refusal.error(&one.source, &one.target).into();
+                return self.refused(refusal.error(&one.source, &one.target));
             }
         }
         ClusterError::new(

@@ -12,6 +12,7 @@
 mod begin;
 mod commit;
 mod copy;
+mod doubt;
 mod ends;
 #[cfg(test)]
 mod model;
@@ -186,8 +187,8 @@ where
 
     /// Applies the rule for an error; `None` means: begin again.
     fn after(&mut self, error: ClusterError) -> Option<LaneEnd> {
-        let (failures, in_trouble) = self.trouble.failed(self.now());
-        let now = Circumstances { failures, in_trouble, one_by_one: self.one_by_one };
+        let (failures, fenced, in_trouble) = self.trouble.failed(self.now(), error.class);
+        let now = Circumstances { failures, fenced, in_trouble, one_by_one: self.one_by_one };
         let step = next(error.class, now);
         tracing::warn!(lane = self.number, class = ?error.class, %error, step = ?step, "lane interrupted");
         let pause = match step {

@@ -55,6 +55,14 @@ pub(super) enum Action {
     SetGroupBack,
 }
 
+impl Action {
+    /// Without what it acts on.
+    pub(super) fn name(self) -> String {
+        let whole = format!("{self:?}");
+        whole.split([' ', '(']).next().unwrap_or_default().to_owned()
+    }
+}
+
 const PARTITIONS: usize = 3;
 
 fn who() -> impl Strategy<Value = Who> {

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::engine::{error, record, show};
+use super::consumer::{error, record, show};
 use super::log::Log;
 use super::stage::{Fault, Point, Stage, World};
 use crate::cluster::{
@@ -42,6 +42,11 @@ fn log(world: &World, side: Side, at: &TopicPartition) -> Log {
         Side::Target => &world.target.logs,
     };
     logs[at].clone()
+}
+
+fn committed(world: &World, partitions: &[TopicPartition]) -> BTreeMap<TopicPartition, i64> {
+    let one = |at: &TopicPartition| Some((at.clone(), *world.target.offsets().get(at)?));
+    partitions.iter().filter_map(one).collect()
 }
 
 fn fail(world: &mut World, actor: usize, side: Side) -> Result<(), ClusterError> {
@@ -153,8 +158,18 @@ impl Ask for Connections {
             world.note("group offsets were open");
             return Ok(None);
         }
-        let one = |at: &TopicPartition| Some((at.clone(), *world.target.offsets().get(at)?));
-        Ok(Some(partitions.iter().filter_map(one).collect()))
+        Ok(Some(committed(&world, partitions)))
+    }
+
+    fn group_offsets_committed(
+        &self,
+        _group: &str,
+        partitions: &[TopicPartition],
+    ) -> Result<BTreeMap<TopicPartition, i64>, ClusterError> {
+        let mut world = self.stage.step(self.actor);
+        fail(&mut world, self.actor, Side::Target)?;
+        world.note("open group offsets were judged");
+        Ok(committed(&world, partitions))
     }
 
     fn ledger(&self) -> &LedgerReader {

@@ -50,12 +50,11 @@ pub(super) fn judge_end(
             world.now.saturating_sub(actor.born).max(Duration::ZERO)
         ));
     }
-    // Where the abort, or the fence that was to be one, fails, the transaction is left to the next owner's
-    // fence; so is that of a lane which learns only in its fence that it has another owner.
-    let failed = [Fault::AbortHeld, Fault::FenceFails];
-    let may_stay_open =
-        actor.lost.is_some() || failed.iter().any(|fault| actor.met.contains(fault));
-    if !may_stay_open && actor.epoch.is_some_and(|epoch| world.target.is_open_by(epoch)) {
+    // No worker that ends leaves its transaction open, but where it can do nothing about it: the answer to
+    // its abort did not come, or its fence, which closes the former producer first, failed or found that the
+    // group had taken the lane back. The next owner cannot begin without its own fence, which aborts it.
+    let left = |epoch: &u32| world.target.is_open_by(*epoch) && actor.abandoned != Some(*epoch);
+    if actor.epoch.as_ref().is_some_and(left) {
         return Err(format!("worker {number} ended as {end:?} and left its transaction open"));
     }
     Ok(name)

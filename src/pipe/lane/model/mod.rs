@@ -8,8 +8,8 @@
 //! ```
 //!
 //! - [`log`]: a partition with data, control and aborted records. [`target`]: coordinator, group, late
-//!   requests. [`stage`]: turns, time and planned faults. [`engine`], [`ask`]: the seam.
-//! - [`action`]: what can happen. [`play`]: makes it happen. [`judge`]: how lanes may end.
+//!   requests. [`stage`]: turns, time and planned faults. [`consumer`], [`producer`], [`ask`]: the seam.
+//! - [`action`]: what can happen. [`play`]: makes it happen, with [`writers`] and [`wiring`]. [`judge`]: how lanes may end.
 //!   [`reference`]: what must be true of target, ledger and group.
 //!
 //! `ONCEOVER_PLAYS=20000 cargo test --lib -- lane::model --ignored` plays longer, with another seed each
@@ -17,14 +17,17 @@
 
 mod action;
 mod ask;
-mod engine;
+mod consumer;
 mod judge;
 mod log;
 mod named;
 mod play;
+mod producer;
 mod reference;
 mod stage;
 mod target;
+mod wiring;
+mod writers;
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -72,7 +75,27 @@ fn shrunk(why: &str, verifies: bool, actions: &[Action]) -> String {
 
 /// What must have happened in a run, for it to prove anything.
 fn must_have_happened() -> impl Iterator<Item = String> {
-    let others = [
+    let actions = [
+        "Append",
+        "Transact",
+        "End",
+        "Batch",
+        "Run",
+        "Plan",
+        "Kill",
+        "Start",
+        "TakeOver",
+        "Finish",
+        "Abort",
+        "Tell",
+        "Expire",
+        "Freeze",
+        "Release",
+        "Mark",
+        "LoseGroup",
+        "SetGroupBack",
+    ];
+    let effects = [
         "Owner runs",
         "Zombie runs",
         "tails",
@@ -91,15 +114,15 @@ fn must_have_happened() -> impl Iterator<Item = String> {
         "late requests arrived",
         "group offsets lost",
         "a group offset set back",
-        "Finish",
-        "Abort",
+        "told to Finish",
+        "told to Abort",
         "finished",
         "released",
         "dropped",
         "failed: for good",
     ];
     let faults = Fault::ALL.iter().map(|fault| format!("{fault:?}"));
-    others.into_iter().map(str::to_owned).chain(faults)
+    actions.into_iter().chain(effects).map(str::to_owned).chain(faults)
 }
 
 #[test]

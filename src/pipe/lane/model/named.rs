@@ -67,3 +67,34 @@ fn group_offsets_that_cannot_be_read_for_a_while_end_no_lane() {
         ]);
     }
 }
+
+/// Its ledger is an old one, the target a new one: it took the new owner's records for foreign ones, and the
+/// refusal ended the run on all workers.
+#[test]
+fn a_worker_that_was_overtaken_while_it_began_refuses_nothing() {
+    for before in 1..20 {
+        passes(&[
+            Action::Append { partition: 0, count: 3 },
+            Action::Start { tail: false },
+            Action::Run(Who::Owner, before),
+            Action::TakeOver { tail: false },
+            Action::Run(Who::Owner, 60),
+            Action::Run(Who::Zombie, 60),
+        ]);
+    }
+}
+
+/// Failures of other kinds before it counted, and the process ended as taken over (exit 6).
+#[test]
+fn a_worker_in_trouble_that_is_fenced_once_is_not_taken_over() {
+    passes(&[
+        Action::Append { partition: 0, count: 4 },
+        Action::Start { tail: false },
+        Action::Plan(Fault::FenceFails),
+        Action::Plan(Fault::FenceFails),
+        Action::Plan(Fault::FenceFails),
+        Action::Plan(Fault::FenceFails),
+        Action::Plan(Fault::CommitTooLate),
+        Action::Run(Who::Owner, 400),
+    ]);
+}

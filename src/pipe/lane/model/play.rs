@@ -2,29 +2,27 @@
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::action::{Action, Who};
 use super::ask::Connections;
-use super::engine::{Consumer, Producer};
+use super::consumer::Consumer;
 use super::judge::judge_end;
 use super::log::Log;
+use super::producer::Producer;
 use super::reference::Reference;
-use super::stage::{Actor, Exit, Kill, Stage, Time, World};
+use super::stage::{Actor, Exit, Kill, Stage};
 use super::target::TargetCluster;
-use crate::ledger::{ControlState, Entry, Fence, Header, LaneState, Role};
-use crate::pipe::bound::Bound;
+use super::wiring::{pairs, plan, shared};
+use super::writers::Writers;
+use crate::ledger::Fence;
 use crate::pipe::gather::Pair;
 use crate::pipe::lane::Lane;
-use crate::pipe::scope::Scope;
 use crate::pipe::shared::Shared;
 use crate::pipe::stop::Stop;
-use crate::pipe::view::View;
-use crate::plan::{Env, Plan, TopicPartition, check_by_table};
-use crate::report::Board;
+use crate::plan::{Plan, TopicPartition};
 
 /// Turns that a lane gets to reach the last fence.
 const ROUNDS: u32 = 1500;
@@ -38,29 +36,12 @@ pub(super) struct Play {
     threads: Vec<Option<JoinHandle<()>>>,
     modes: Vec<Option<Fence>>,
     judged: Vec<bool>,
+    /// What the workers share, and show.
+    shared: Vec<Arc<Shared<Connections>>>,
     /// The fence that is not reached yet.
     fence: Option<Fence>,
     fences: usize,
-    records: u64,
-    transactions: BTreeMap<u64, (u64, Vec<usize>)>,
-    began: u64,
-}
-
-fn plan() -> Plan {
-    let text = "name = 't'\nsource.bootstrap = 'a:9092'\ntarget.bootstrap = 'b:9092'\n\
-                [topics]\ninclude = ['/.*/']\n[run]\nlanes = 1\n";
-    let env = Env {
-        env: &|_| None,
-        read_file: &|_| Err(std::io::Error::from(std::io::ErrorKind::NotFound)),
-        property: &check_by_table,
-    };
-    Plan::parse("plan.toml", text, Path::new(""), &env).expect("a plan")
-}
-
-fn pair(topic: &str, partition: i32) -> Pair {
-    let source = TopicPartition::new(topic, partition);
-    let target = TopicPartition::new(format!("new.{topic}"), partition);
-    Pair { source, target, compacted: false, delete_retention: None }
+    writers: Writers,
 }
 
 /// Plays `actions`; returns what has happened, and how often.
@@ -86,24 +67,25 @@ pub(super) fn play(verifies: bool, actions: &[Action]) -> Result<BTreeMap<String
 impl Play {
     fn new(verifies: bool) -> Self {
         let plan = plan();
-        let pairs = vec![pair("a", 0), pair("a", 1), pair("b", 0)];
+        let pairs = pairs();
         let ledger = TopicPartition::new(plan.ledger_topic(), 0);
         let on_target = pairs.iter().map(|pair| pair.target.clone()).chain([ledger.clone()]);
         let target = TargetCluster::new(on_target, verifies);
         let source = pairs.iter().map(|pair| (pair.source.clone(), Log::default())).collect();
+        let stage = Stage::new(source, target);
+        let writers = Writers::new(&stage, &pairs);
         Self {
-            stage: Stage::new(source, target),
+            stage,
             reference: Reference::new(pairs.clone(), ledger),
             plan,
             pairs,
             threads: Vec::new(),
             modes: Vec::new(),
             judged: Vec::new(),
+            shared: Vec::new(),
             fence: None,
             fences: 0,
-            records: 0,
-            transactions: BTreeMap::new(),
-            began: 0,
+            writers,
         }
     }
 
@@ -120,12 +102,13 @@ impl Play {
     }
 
     fn act(&mut self, action: Action) -> Result<(), String> {
+        self.stage.world().note(action.name());
         match action {
-            Action::Append { partition, count } => self.append(partition, count),
+            Action::Append { partition, count } => self.writers.append(partition, count),
             Action::Transact { producer, partition, count } => {
-                self.transact(producer, partition, count);
+                self.writers.transact(producer, partition, count);
             }
-            Action::End { producer, commit } => self.end(producer, commit),
+            Action::End { producer, commit } => self.writers.end(producer, commit),
             Action::Batch(size) => self.stage.world().batch = size,
             Action::Run(who, calls) => {
                 if let Some(actor) = self.find(who) {
@@ -156,7 +139,7 @@ impl Play {
             Action::Finish | Action::Abort => {
                 if let Some(actor) = self.find(Who::Owner) {
                     let mut world = self.stage.world();
-                    world.note(format!("{action:?}"));
+                    world.note(format!("told to {}", action.name()));
                     let stop = &world.actors[actor].stop;
                     if action == Action::Finish { stop.finish() } else { stop.abort() }
                 }
@@ -210,50 +193,6 @@ impl Play {
         }
     }
 
-    fn record(&mut self) -> Vec<u8> {
-        self.records += 1;
-        self.records.to_be_bytes().to_vec()
-    }
-
-    fn append(&mut self, partition: usize, count: usize) {
-        for _ in 0..count {
-            let bytes = self.record();
-            let at = &self.pairs[partition].source;
-            self.stage.world().source.get_mut(at).expect("a partition").plain(bytes);
-        }
-    }
-
-    fn transact(&mut self, producer: u64, partition: usize, count: usize) {
-        if !self.transactions.contains_key(&producer) {
-            self.began += 1;
-            self.transactions.insert(producer, (self.began, Vec::new()));
-        }
-        for _ in 0..count {
-            let bytes = self.record();
-            let (transaction, partitions) =
-                self.transactions.get_mut(&producer).expect("opened above");
-            partitions.push(partition);
-            let at = &self.pairs[partition].source;
-            let mut world = self.stage.world();
-            let log = world.source.get_mut(at).expect("a partition");
-            log.append(*transaction, 0, bytes).expect("nobody fences it");
-        }
-    }
-
-    fn end(&mut self, producer: u64, commit: bool) {
-        let Some((transaction, mut partitions)) = self.transactions.remove(&producer) else {
-            return;
-        };
-        partitions.sort_unstable();
-        partitions.dedup();
-        let mut world = self.stage.world();
-        world.note(if commit { "source commits" } else { "source aborts" });
-        for partition in partitions {
-            let at = &self.pairs[partition].source;
-            world.source.get_mut(at).expect("a partition").mark(transaction, 0, commit);
-        }
-    }
-
     fn take_fence(&mut self) -> Fence {
         if let Some(fence) = &self.fence {
             return fence.clone();
@@ -288,11 +227,13 @@ impl Play {
                 met: Vec::new(),
                 fenced: 0,
                 epoch: None,
+                abandoned: None,
                 exit: None,
             });
             number
         };
-        let shared = self.shared(actor, fence.as_ref());
+        let shared = shared(&self.stage, &self.plan, &self.pairs, actor, fence.as_ref());
+        self.shared.push(shared.clone());
         let stage = self.stage.clone();
         let work = move || {
             let run = || {
@@ -314,46 +255,6 @@ impl Play {
         self.threads.push(Some(thread));
         self.modes.push(fence);
         self.judged.push(false);
-    }
-
-    fn shared(&self, actor: usize, fence: Option<&Fence>) -> Arc<Shared<Connections>> {
-        let header = Header {
-            plan: "t".into(),
-            generation: 1,
-            lanes: 1,
-            source_cluster: "s".into(),
-            target_cluster: "t".into(),
-            partition_role: Role::Control,
-            tool: "0".into(),
-            created: 1,
-        };
-        let mut control = ControlState::default();
-        let entries = [Entry::Header(header)].into_iter();
-        let entries = entries.chain(fence.cloned().map(Entry::Fence));
-        for (offset, entry) in (0..).zip(entries) {
-            control.apply(offset, entry).expect("it fits");
-        }
-        Arc::new(Shared {
-            plan: self.plan.clone(),
-            scope: Scope { pairs: self.pairs.clone(), lanes: 1 },
-            bound: Bound {
-                plan: "t".into(),
-                source_cluster: "s".into(),
-                target_cluster: "t".into(),
-                lanes: 1,
-                lanes_wanted: None,
-                naming: "new".into(),
-                start: "earliest".into(),
-            },
-            view: View::new(vec![LaneState::default()], control),
-            board: Board::default(),
-            bucket: None,
-            worker: format!("worker {actor}"),
-            tail: fence.is_none(),
-            round_trip: Duration::from_millis(1),
-            clock: Box::new(Time(self.stage.clone(), actor)),
-            clusters: Connections::new(&self.stage, actor, self.plan.ledger_topic()),
-        })
     }
 
     fn kill(&mut self, actor: usize) {
@@ -399,10 +300,10 @@ impl Play {
     fn to_the_end(&mut self) -> Result<(), String> {
         self.stage.world().planned.clear();
         for producer in 0..2 {
-            self.end(producer, producer == 0);
+            self.writers.end(producer, producer == 0);
         }
         for partition in 0..self.pairs.len() {
-            self.append(partition, 1);
+            self.writers.append(partition, 1);
         }
         let mut last = None;
         for round in 0..ROUNDS {
@@ -413,7 +314,7 @@ impl Play {
                 }
                 None => {
                     // Something to carry: what the group has lost is written with the next carry.
-                    self.append(0, 1);
+                    self.writers.append(0, 1);
                     self.start(false);
                     continue;
                 }
@@ -434,11 +335,8 @@ impl Play {
             }
             self.judge()?;
         }
-        let world = self.stage.world();
-        let waits = self.find_waits(&world);
-        drop(world);
         if self.find(Who::Owner).is_some() || last.is_none() {
-            return Err(format!("the last fence is not reached; {waits}"));
+            return Err(format!("the last fence is not reached; {}", self.waits()));
         }
         let world = self.stage.world();
         let state = self.reference.check(&world)?;
@@ -457,9 +355,23 @@ impl Play {
         Ok(())
     }
 
-    fn find_waits(&self, world: &World) -> String {
-        let exits: Vec<_> = world.actors.iter().map(|actor| &actor.exit).collect();
-        format!("{} workers: {exits:?}", exits.len())
+    /// How each worker left, or what it waits for.
+    fn waits(&self) -> String {
+        let world = self.stage.world();
+        let of = |(shared, actor): (&Arc<Shared<Connections>>, &Actor)| match &actor.exit {
+            Some(exit) => format!("\n    {}: {exit:?}", shared.worker),
+            None => {
+                let waits = shared.board.snapshot().waits.into_iter().map(|wait| wait.what);
+                let waits: Vec<_> = waits.collect();
+                format!(
+                    "\n    {} (met {:?}) waits for: {}",
+                    shared.worker,
+                    actor.met,
+                    waits.join("; ")
+                )
+            }
+        };
+        self.shared.iter().zip(&world.actors).map(of).collect()
     }
 
     /// Whether the open fence stands at the source's log ends.

@@ -64,7 +64,7 @@ pub(super) enum Fault {
     CommitLost,
     /// The commit is under way when the client gives up.
     CommitHeld,
-    /// The commit is done, the answer is lost.
+    /// The commit is done, the answers are lost, another try is still under way.
     CommitUnanswered,
     /// The commit is done at the second try; the first is still under way.
     CommitSlow,
@@ -156,6 +156,8 @@ pub(super) struct Actor {
     pub(super) fenced: u32,
     /// The epoch of its producer.
     pub(super) epoch: Option<u32>,
+    /// The epoch whose transaction it could not end: left to the next fence.
+    pub(super) abandoned: Option<u32>,
     pub(super) exit: Option<Exit>,
 }
 

@@ -1,29 +1,22 @@
-//! The engine of the stage: what the seam asks for, over the two clusters of the model.
+//! The target's transactional producer, over the model's coordinator.
 
-use std::collections::BTreeSet;
-use std::ops::{ControlFlow, Range};
-use std::sync::Arc;
-use std::sync::MutexGuard;
+use std::collections::{BTreeSet, VecDeque};
+use std::ops::Range;
+use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
+use super::consumer::{Few, GIVEN_UP, error};
 use super::stage::{Fault, Point, Stage, World};
 use super::target::{Late, Refused};
 use crate::cluster::{Class, ClusterError};
 use crate::error::Side;
-use crate::pipe::engine::{Batch, Polled, Source, StartAt, Taken, Target};
+use crate::pipe::engine::{Taken, Target};
 use crate::plan::TopicPartition;
-use crate::record::Record;
 
-/// A client that gives up has waited so long.
-const GIVEN_UP: Duration = Duration::from_secs(10);
 /// A call that the client has retried takes longer than this (the premise of the lane's defence).
 const RETRIED: Duration = Duration::from_millis(600);
 /// Records that one look at the deliveries brings.
 const PER_LOOK: usize = 2;
-
-pub(super) fn error(side: Side, class: Class, what: &str) -> ClusterError {
-    ClusterError::new(side, class, what)
-}
 
 fn refused(refused: Refused) -> ClusterError {
     let class = match refused {
@@ -32,124 +25,6 @@ fn refused(refused: Refused) -> ClusterError {
         Refused::NotMember => Class::NotMember,
     };
     error(Side::Target, class, &format!("{refused:?}"))
-}
-
-/// The bytes of a record, shown as a consumer does.
-pub(super) fn record(offset: i64, bytes: &[u8]) -> Record<'_> {
-    Record {
-        offset,
-        leader_epoch: Some(0),
-        timestamp: Some(1),
-        key: None,
-        value: Some(bytes),
-        headers: &[],
-    }
-}
-
-/// Some records of one partition.
-#[derive(Debug)]
-pub(super) struct Few {
-    partition: usize,
-    records: Vec<(i64, Vec<u8>)>,
-}
-
-impl Batch for Few {
-    fn partition(&self) -> usize {
-        self.partition
-    }
-
-    fn len(&self) -> usize {
-        self.records.len()
-    }
-
-    fn offset(&self, index: usize) -> i64 {
-        self.records[index].0
-    }
-
-    fn visit(&self, see: &mut dyn FnMut(usize, &Record<'_>)) {
-        for (index, (offset, bytes)) in self.records.iter().enumerate() {
-            see(index, &record(*offset, bytes));
-        }
-    }
-}
-
-struct Reading {
-    at: TopicPartition,
-    next: i64,
-    paused: bool,
-    /// The end that was told.
-    told: Option<i64>,
-}
-
-/// The source's consumer.
-pub(super) struct Consumer {
-    stage: Arc<Stage>,
-    actor: usize,
-    readings: Vec<Reading>,
-    first: usize,
-}
-
-impl Consumer {
-    pub(super) fn new(stage: &Arc<Stage>, actor: usize) -> Self {
-        Self { stage: stage.clone(), actor, readings: Vec::new(), first: 0 }
-    }
-}
-
-impl Source for Consumer {
-    type Batch = Few;
-
-    fn assign(&mut self, from: &[StartAt]) -> Result<(), ClusterError> {
-        drop(self.stage.step(self.actor));
-        let reading = |StartAt { at, offset, .. }: &StartAt| Reading {
-            at: at.clone(),
-            next: *offset,
-            paused: false,
-            told: None,
-        };
-        self.readings = from.iter().map(reading).collect();
-        Ok(())
-    }
-
-    fn pause(&mut self, partition: usize) -> Result<(), ClusterError> {
-        self.readings[partition].paused = true;
-        Ok(())
-    }
-
-    fn poll(&mut self, wait: Duration) -> Result<Vec<Polled<Few>>, ClusterError> {
-        let mut world = self.stage.step(self.actor);
-        if world.fault(self.actor, Point::Poll).is_some() {
-            world.now += GIVEN_UP;
-            return Err(error(Side::Source, Class::Retriable, "no answer"));
-        }
-        let mut room = world.batch;
-        let mut polled = Vec::new();
-        let count = self.readings.len();
-        self.first += 1;
-        for partition in (0..count).map(|n| (n + self.first) % count) {
-            let reading = &mut self.readings[partition];
-            if reading.paused || room == 0 {
-                continue;
-            }
-            let log = &world.source[&reading.at];
-            let end = log.stable();
-            let found = log.below(reading.next, end).take(room);
-            let records: Vec<_> = found.map(|(at, bytes)| (at, bytes.to_vec())).collect();
-            if let Some((last, _)) = records.last() {
-                room -= records.len();
-                reading.next = last + 1;
-                polled.push(Polled::Records(Few { partition, records }));
-            }
-            if log.below(reading.next, end).next().is_none() && reading.told != Some(end) {
-                reading.next = end;
-                reading.told = Some(end);
-                polled.push(Polled::End { partition, position: end });
-            }
-        }
-        if polled.is_empty() {
-            world.now += wait;
-        }
-        Ok(polled)
-    }
 }
 
 struct Queued {
@@ -166,7 +41,7 @@ pub(super) struct Producer {
     open: bool,
     /// What the client knows to be in its transaction: it does not ask again.
     added: BTreeSet<TopicPartition>,
-    queue: Vec<Queued>,
+    queue: VecDeque<Queued>,
     delivered: Vec<i64>,
     entries: Vec<i64>,
     broken: Option<ClusterError>,
@@ -180,7 +55,7 @@ impl Producer {
             epoch: None,
             open: false,
             added: BTreeSet::new(),
-            queue: Vec::new(),
+            queue: VecDeque::new(),
             delivered: Vec::new(),
             entries: Vec::new(),
             broken: None,
@@ -208,8 +83,8 @@ impl Producer {
 
     /// Some of the queue reaches its brokers.
     fn deliver(&mut self, world: &mut World, most: usize) -> Result<(), ClusterError> {
-        for _ in 0..most.min(self.queue.len()) {
-            let Queued { to, bytes, entry } = self.queue.remove(0);
+        for _ in 0..most {
+            let Some(Queued { to, bytes, entry }) = self.queue.pop_front() else { break };
             let fault = if entry { None } else { world.fault(self.actor, Point::Deliver) };
             let mut offset = self.send(world, &to, bytes);
             match fault {
@@ -223,7 +98,14 @@ impl Producer {
             match offset {
                 Ok(offset) if entry => self.entries.push(offset),
                 Ok(offset) => self.delivered.push(offset),
-                Err(why) => self.broken = Some(why),
+                Err(why) => {
+                    // A client that was fenced sends nothing more; after other errors what is on its way
+                    // still arrives.
+                    if why.class == Class::Fenced {
+                        self.queue.clear();
+                    }
+                    self.broken = Some(why);
+                }
             }
         }
         self.broken.clone().map_or(Ok(()), Err)
@@ -237,10 +119,10 @@ impl Producer {
     ) -> Result<i64, ClusterError> {
         let epoch = self.epoch()?;
         let now = world.now;
-        if self.added.insert(to.clone())
-            && let Err(why) = world.target.add_partition(epoch, to, now)
-        {
-            return Err(self.refused(world, why));
+        if !self.added.contains(to) {
+            let added = world.target.add_partition(epoch, to, now);
+            added.map_err(|why| self.refused(world, why))?;
+            self.added.insert(to.clone());
         }
         world.target.produce(epoch, to, bytes).map_err(|why| self.refused(world, why))
     }
@@ -266,11 +148,17 @@ impl Target for Producer {
     fn fence(&mut self) -> Result<(), ClusterError> {
         let stage = self.stage.clone();
         let mut world = stage.step(self.actor);
-        (self.epoch, self.open, self.broken) = (None, false, None);
+        let former = self.epoch.take();
+        (self.open, self.broken) = (false, None);
         self.queue.clear();
-        self.member(&world)?;
+        // The former producer is closed by now, and cannot abort any more.
+        if let Err(lost) = self.member(&world) {
+            world.actors[self.actor].abandoned = former;
+            return Err(lost);
+        }
         let fault = world.fault(self.actor, Point::Fence);
         if fault == Some(Fault::FenceFails) {
+            world.actors[self.actor].abandoned = former;
             world.now += GIVEN_UP;
             return Err(error(Side::Target, Class::Retriable, "coordinator loading"));
         }
@@ -307,14 +195,14 @@ impl Target for Producer {
         let full = self.step().fault(self.actor, Point::Write).is_some();
         let taken = if full { records.start + records.len() / 2 } else { records.end };
         for (_, bytes) in &batch.records[records.start..taken] {
-            self.queue.push(Queued { to: to.clone(), bytes: bytes.clone(), entry: false });
+            self.queue.push_back(Queued { to: to.clone(), bytes: bytes.clone(), entry: false });
         }
         Ok(if full { Taken::UpTo(taken) } else { Taken::All })
     }
 
     fn write_entry(&mut self, to: &TopicPartition, entry: &[u8]) -> Result<(), ClusterError> {
         drop(self.step());
-        self.queue.push(Queued { to: to.clone(), bytes: entry.to_vec(), entry: true });
+        self.queue.push_back(Queued { to: to.clone(), bytes: entry.to_vec(), entry: true });
         Ok(())
     }
 
@@ -419,6 +307,8 @@ impl Target for Producer {
         self.end(&mut world, epoch, true)?;
         world.note("commits");
         if fault == Some(Fault::CommitUnanswered) {
+            // The client has tried on until it gave up: another copy may be under way.
+            world.target.late.push(Late::End { epoch, commit: true });
             world.now += GIVEN_UP;
             return Err(unclear());
         }
@@ -437,22 +327,11 @@ impl Target for Producer {
         let epoch = self.epoch()?;
         if world.fault(self.actor, Point::Abort).is_some() {
             world.target.late.push(Late::End { epoch, commit: false });
+            world.actors[self.actor].abandoned = Some(epoch);
             world.now += GIVEN_UP;
             return Err(error(Side::Target, Class::Unclear, "no answer to the abort"));
         }
         world.note("aborts");
         self.end(&mut world, epoch, false)
-    }
-}
-
-/// Shows records of a log to whoever reads it.
-pub(super) fn show<'a>(
-    found: impl Iterator<Item = (i64, &'a [u8])>,
-    each: &mut dyn FnMut(&Record<'_>) -> ControlFlow<()>,
-) {
-    for (offset, bytes) in found {
-        if each(&record(offset, bytes)).is_break() {
-            return;
-        }
     }
 }
