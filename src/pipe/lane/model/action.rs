@@ -53,6 +53,8 @@ pub(super) enum Action {
     LoseGroup { all: bool },
     /// One of the group's offsets is set back.
     SetGroupBack,
+    /// All of them are set forward: the lane refuses to go on. Only in plays with a name.
+    SetGroupAhead,
 }
 
 impl Action {

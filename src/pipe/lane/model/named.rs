@@ -40,18 +40,34 @@ fn a_first_transaction_that_was_aborted_does_not_damage_the_ledger() {
     ]);
 }
 
+/// A late request for group offsets has arrived behind its commit, and the worker is gone.
+const LATE_OFFSETS: [Action; 6] = [
+    Action::Append { partition: 0, count: 3 },
+    Action::Start { tail: true },
+    Action::Run(Who::Owner, 23),
+    Action::Plan(Fault::OffsetsSlow),
+    Action::Run(Who::Owner, 60),
+    Action::Release,
+];
+
 /// Brokers that do not verify take it, and no marker ends it; the next start waited for it until it gave up.
 #[test]
 fn group_offsets_that_came_too_late_hold_nobody_up() {
-    passes(&[
-        Action::Append { partition: 0, count: 3 },
-        Action::Start { tail: true },
-        Action::Run(Who::Owner, 23),
-        Action::Plan(Fault::OffsetsSlow),
-        Action::Run(Who::Owner, 60),
-        Action::Release,
-        Action::Kill(Who::Owner),
-    ]);
+    for verifies in [true, false] {
+        let actions = [&LATE_OFFSETS[..], &[Action::Kill(Who::Owner)]].concat();
+        let seen = play(verifies, &actions).unwrap_or_else(|why| panic!("{verifies}: {why}"));
+        assert_eq!(seen.contains_key("open group offsets were judged"), !verifies);
+    }
+}
+
+/// Open or not: what is committed is judged.
+#[test]
+fn a_group_ahead_of_the_ledger_is_refused_while_its_offsets_are_open_too() {
+    for verifies in [true, false] {
+        let actions = [Action::Kill(Who::Owner), Action::SetGroupAhead];
+        let why = play(verifies, &[&LATE_OFFSETS[..], &actions].concat()).unwrap_err();
+        assert!(why.contains("ledger-behind-group"), "{why}");
+    }
 }
 
 /// It ended the lane, and with it the run, where every other question is asked again.

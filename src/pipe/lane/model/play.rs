@@ -58,7 +58,7 @@ pub(super) fn play(verifies: bool, actions: &[Action]) -> Result<BTreeMap<String
         }
     }
     let outcome =
-        outcome.and_then(|()| play.to_the_end().map_err(|what| format!("at the end: {what}")));
+        outcome.and_then(|()| play.play_out().map_err(|what| format!("at the end: {what}")));
     let seen = play.stage.world().seen.clone();
     play.clear();
     outcome.map(|()| seen)
@@ -170,6 +170,7 @@ impl Play {
                 world.note("group offsets lost");
                 self.reference.group_lost = true;
             }
+            Action::SetGroupAhead => self.stage.world().target.set_offsets_ahead(),
             Action::SetGroupBack => {
                 let mut world = self.stage.world();
                 if world.target.set_offset_back() {
@@ -297,7 +298,7 @@ impl Play {
 
     /// No more faults: all of the source's transactions end, and a worker copies to the last fence, with
     /// zombies and late requests about.
-    fn to_the_end(&mut self) -> Result<(), String> {
+    fn play_out(&mut self) -> Result<(), String> {
         self.stage.world().planned.clear();
         for producer in 0..2 {
             self.writers.end(producer, producer == 0);

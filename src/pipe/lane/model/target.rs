@@ -283,6 +283,11 @@ impl TargetCluster {
         offset.map(|offset| *offset -= 1).is_some()
     }
 
+    /// Somebody sets the group's offsets forward. The reference is not asked about it.
+    pub(super) fn set_offsets_ahead(&mut self) {
+        self.offsets.values_mut().for_each(|offset| *offset += 1);
+    }
+
     /// Offsets wait for a marker.
     pub(super) fn unstable(&self, asked: &[TopicPartition]) -> bool {
         asked.iter().any(|at| self.pending.contains_key(at))
