@@ -297,7 +297,7 @@ impl Play {
     }
 
     /// No more faults: all of the source's transactions end, and a worker copies to the last fence, with
-    /// zombies and late requests about.
+    /// zombies and late requests about. Then once more, with the group's offsets lost.
     fn play_out(&mut self) -> Result<(), String> {
         self.stage.world().planned.clear();
         for producer in 0..2 {
@@ -306,15 +306,19 @@ impl Play {
         for partition in 0..self.pairs.len() {
             self.writers.append(partition, 1);
         }
-        let mut last = None;
+        let (mut last, mut lost) = (None, false);
         for round in 0..ROUNDS {
             let owner = match self.find(Who::Owner) {
                 Some(owner) => owner,
-                None if last.as_ref().is_some_and(|fence| self.fence.as_ref() != Some(fence)) => {
-                    break;
-                }
                 None => {
-                    // Something to carry: what the group has lost is written with the next carry.
+                    if last.as_ref().is_some_and(|fence| self.fence.as_ref() != Some(fence)) {
+                        if std::mem::replace(&mut lost, true) {
+                            break;
+                        }
+                        last = None;
+                        self.act(Action::LoseGroup { all: true })?;
+                    }
+                    // Something to carry for one partition: with it all that is lost is written.
                     self.writers.append(0, 1);
                     self.start(false);
                     continue;
