@@ -41,7 +41,7 @@ pub use lane::{
 };
 pub use parts::MAX_PART_BYTES;
 pub use position::{GapRange, PartitionState};
-pub use reader::{Ends, LedgerReader, ReadError};
+pub use reader::{Ends, LedgerReader, Logs, ReadError};
 pub use replay::{LaneState, ReplayError};
 pub use runs::{NotRising, Run, Runs};
 pub use translate::OffsetMap;

@@ -1,21 +1,87 @@
 //! Reads the ledger from the target: the one part of `ledger/` that touches the network.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::cluster::{
-    Admin, At, ClusterError, Connection, Isolation, LogRange, LogReader, Reached,
+    Admin, At, ClusterError, Connection, Isolation, LogRange, LogReader, OffsetAt, Reached,
 };
 use crate::error::Error;
 use crate::ledger::{Entry, Header, LaneState, ReplayError, decode};
 use crate::plan::TopicPartition;
+use crate::record::Record;
 
 /// Reads the partitions of one ledger topic, `read_committed`.
 pub struct LedgerReader {
+    logs: Box<dyn Logs>,
+    topic: Arc<str>,
+}
+
+/// The cluster that holds the ledger, as its reader sees it; what is not committed is not shown.
+pub trait Logs: Send + Sync {
+    /// As [`Admin::offsets`].
+    fn offsets(
+        &self,
+        partitions: &[TopicPartition],
+        at: At,
+    ) -> Result<BTreeMap<TopicPartition, Result<OffsetAt, ClusterError>>, ClusterError>;
+
+    /// As [`LogReader::read`].
+    fn read(
+        &self,
+        range: &LogRange,
+        each: &mut dyn FnMut(&Record<'_>) -> ControlFlow<()>,
+    ) -> Result<(), ClusterError>;
+
+    /// As [`LogReader::read_each`].
+    fn read_each(
+        &self,
+        ranges: &[LogRange],
+        each: &mut dyn FnMut(usize, &Record<'_>) -> ControlFlow<()>,
+    ) -> Result<Vec<Reached>, ClusterError>;
+
+    /// Whether the cluster says that it has no topic of this name.
+    fn lacks(&self, topic: &str) -> bool;
+}
+
+struct OnTarget {
     admin: Arc<Admin>,
     log: Mutex<LogReader>,
-    topic: Arc<str>,
+}
+
+impl Logs for OnTarget {
+    fn offsets(
+        &self,
+        partitions: &[TopicPartition],
+        at: At,
+    ) -> Result<BTreeMap<TopicPartition, Result<OffsetAt, ClusterError>>, ClusterError> {
+        self.admin.offsets(partitions, at)
+    }
+
+    fn read(
+        &self,
+        LogRange { at, from, until }: &LogRange,
+        each: &mut dyn FnMut(&Record<'_>) -> ControlFlow<()>,
+    ) -> Result<(), ClusterError> {
+        let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        log.read(at, *from, *until, each).map(drop)
+    }
+
+    fn read_each(
+        &self,
+        ranges: &[LogRange],
+        each: &mut dyn FnMut(usize, &Record<'_>) -> ControlFlow<()>,
+    ) -> Result<Vec<Reached>, ClusterError> {
+        let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        log.read_each(ranges, each)
+    }
+
+    fn lacks(&self, topic: &str) -> bool {
+        let found = self.admin.describe(&[topic]);
+        matches!(found.map(|mut found| found.remove(topic)), Ok(Some(None)))
+    }
 }
 
 /// The offsets that bound a ledger partition.
@@ -82,7 +148,12 @@ impl LedgerReader {
         topic: Arc<str>,
     ) -> Result<Self, ClusterError> {
         let log = Mutex::new(LogReader::open(connection, Isolation::Committed)?);
-        Ok(Self { admin, log, topic })
+        Ok(Self::over(Box::new(OnTarget { admin, log }), topic))
+    }
+
+    /// A reader of `topic` over these logs.
+    pub fn over(logs: Box<dyn Logs>, topic: Arc<str>) -> Self {
+        Self { logs, topic }
     }
 
     /// The ledger topic's name.
@@ -119,7 +190,7 @@ impl LedgerReader {
     }
 
     fn offsets(&self, asked: &[TopicPartition], which: At) -> Result<Vec<i64>, ReadError> {
-        let mut answer = self.admin.offsets(asked, which).map_err(|error| self.gone_or(error))?;
+        let mut answer = self.logs.offsets(asked, which).map_err(|error| self.gone_or(error))?;
         let one = |at| {
             let one = answer.remove(at).expect("an answer for each partition asked for");
             one.map(|found| found.offset)
@@ -135,8 +206,7 @@ impl LedgerReader {
             if look > 0 {
                 std::thread::sleep(GONE_PAUSE);
             }
-            let found = self.admin.describe(&[self.topic()]);
-            if !matches!(found.map(|mut found| found.remove(self.topic())), Ok(Some(None))) {
+            if !self.logs.lacks(self.topic()) {
                 return ReadError::Cluster(error);
             }
         }
@@ -160,11 +230,9 @@ impl LedgerReader {
         if from >= until {
             return Ok(());
         }
-        let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
-        log.read(&self.partition(number), from, until, &mut |record| {
+        self.logs.read(&LogRange { at: self.partition(number), from, until }, &mut |record| {
             see(record.offset, record.value.unwrap_or_default())
-        })?;
-        Ok(())
+        })
     }
 
     /// Shows every entry from `from` on below `until`.
@@ -201,8 +269,7 @@ impl LedgerReader {
         let mut damage = None;
         let range = |&(number, from, until)| LogRange { at: self.partition(number), from, until };
         let asked: Vec<LogRange> = ranges.iter().map(range).collect();
-        let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
-        let reached = log.read_each(&asked, &mut |index, record| {
+        let reached = self.logs.read_each(&asked, &mut |index, record| {
             if damage.is_some() {
                 return ControlFlow::Break(());
             }
@@ -235,7 +302,7 @@ impl LedgerReader {
         let mut state = if from == 0 {
             LaneState::default()
         } else {
-            let first = self.lane_header(lane)?;
+            let first = self.lane_header(lane, from)?;
             LaneState::from_snapshot(first).map_err(|error| self.damaged(lane, &error))?
         };
         self.entries(lane, from, until, &mut |offset, entry| state.apply(offset, entry))?;
@@ -243,18 +310,18 @@ impl LedgerReader {
         Ok(state)
     }
 
-    fn lane_header(&self, lane: u32) -> Result<Header, ReadError> {
-        let mut header = None;
+    /// The first visible entry. Not always at offset 0: a first transaction that was aborted takes offsets.
+    fn lane_header(&self, lane: u32, below: i64) -> Result<Header, ReadError> {
         let mut first = LaneState::default();
-        // The header lies at offset 0; what follows it is a transaction's marker or its next entry.
-        self.entries(lane, 0, 1, &mut |offset, entry| {
-            first.apply(offset, entry)?;
-            header = first.header.take();
-            Ok(())
+        let mut applied = Ok(());
+        self.raw(lane, 0, below, &mut |offset, bytes| {
+            applied = first.apply_bytes(offset, bytes);
+            ControlFlow::Break(())
         })?;
-        header.ok_or_else(|| {
+        applied.map_err(|error| self.damaged(lane, &error))?;
+        first.header.ok_or_else(|| {
             ReadError::Damaged(format!(
-                "ledger `{}` has no header at offset 0",
+                "ledger `{}` has no header before its snapshot at offset {below}",
                 self.partition(lane)
             ))
         })

@@ -22,6 +22,8 @@ pub enum Next {
 pub struct Circumstances {
     /// Turns that failed in a row, without a commit in between; this one counts.
     pub failures: u32,
+    /// How many of them were [`Class::Fenced`].
+    pub fenced: u32,
     /// Since the first of them.
     pub in_trouble: Duration,
     /// Whether the records are already sent one per request.
@@ -36,7 +38,7 @@ pub const PATIENCE: Duration = Duration::from_secs(120);
 /// gone: half as long again as `heartbeat.interval.ms`.
 pub const FENCED_PAUSE: Duration = Duration::from_millis(crate::cluster::HEARTBEAT_MS * 3 / 2);
 
-/// Fenced so often in a row while the group names us: somebody uses the transactional id outside
+/// Fenced so often without a commit in between (failures of other kinds do not count) while the group names us: somebody uses the transactional id outside
 /// the group.
 pub const FENCED_OFTEN: u32 = 5;
 
@@ -45,6 +47,7 @@ pub const FENCED_OFTEN: u32 = 5;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Trouble {
     failures: u32,
+    fenced: u32,
     began: Option<Instant>,
     /// Since when the lane copies undisturbed, if it does.
     calm: Option<Instant>,
@@ -58,16 +61,17 @@ impl Trouble {
 
     /// A transaction was committed.
     pub fn committed(&mut self) {
-        (self.failures, self.began) = (0, None);
+        (self.failures, self.fenced, self.began) = (0, 0, None);
     }
 
-    /// Another failure: how many there are in the row, and for how long it goes.
-    pub fn failed(&mut self, now: Instant) -> (u32, Duration) {
+    /// Another failure: how many there are in the row, how many of them fenced, and for how long it goes.
+    pub fn failed(&mut self, now: Instant, class: Class) -> (u32, u32, Duration) {
         if self.calm.take().is_some_and(|since| now.duration_since(since) >= PATIENCE) {
             self.committed();
         }
         self.failures += 1;
-        (self.failures, now.duration_since(*self.began.get_or_insert(now)))
+        self.fenced += u32::from(class == Class::Fenced);
+        (self.failures, self.fenced, now.duration_since(*self.began.get_or_insert(now)))
     }
 }
 
@@ -78,8 +82,8 @@ pub fn next(class: Class, now: Circumstances) -> Next {
         Class::TakenOver | Class::Final => Next::Fail,
         Class::Record if now.one_by_one => Next::Fail,
         Class::Record => Next::OneByOne,
-        Class::Fenced if now.failures >= FENCED_OFTEN => Next::Fail,
-        Class::Fenced => Next::Again(FENCED_PAUSE * now.failures.max(1)),
+        Class::Fenced if now.fenced >= FENCED_OFTEN => Next::Fail,
+        Class::Fenced => Next::Again(FENCED_PAUSE * now.fenced.max(1)),
         Class::Retriable | Class::Abort | Class::Unclear if now.in_trouble >= PATIENCE => {
             Next::Fail
         }
@@ -99,7 +103,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn first() -> Circumstances {
-        Circumstances { failures: 1, in_trouble: Duration::ZERO, one_by_one: false }
+        Circumstances { failures: 1, fenced: 1, in_trouble: Duration::ZERO, one_by_one: false }
     }
 
     #[test]
@@ -117,8 +121,19 @@ mod tests {
     #[test]
     fn fenced_waits_for_a_heartbeat_and_does_not_fight_for_ever() {
         assert_eq!(next(Class::Fenced, first()), Next::Again(FENCED_PAUSE));
-        let often = Circumstances { failures: FENCED_OFTEN, ..first() };
+        let often = Circumstances { failures: FENCED_OFTEN, fenced: FENCED_OFTEN, ..first() };
         assert_eq!(next(Class::Fenced, often), Next::Fail);
+    }
+
+    #[test]
+    fn failures_of_other_kinds_do_not_make_one_fencing_a_takeover() {
+        let (start, mut trouble) = (Instant::now(), Trouble::default());
+        for _ in 0..FENCED_OFTEN {
+            trouble.failed(start, Class::Retriable);
+        }
+        let (failures, fenced, in_trouble) = trouble.failed(start, Class::Fenced);
+        let now = Circumstances { failures, fenced, in_trouble, one_by_one: false };
+        assert_eq!(next(Class::Fenced, now), Next::Again(FENCED_PAUSE));
     }
 
     #[test]
@@ -133,7 +148,7 @@ mod tests {
         let start = Instant::now();
         let mut trouble = Trouble::default();
         trouble.copying(start);
-        assert_eq!(trouble.failed(start + PATIENCE * 100), (1, Duration::ZERO));
+        assert_eq!(trouble.failed(start + PATIENCE * 100, Class::Abort), (1, 0, Duration::ZERO));
     }
 
     #[test]
@@ -141,16 +156,16 @@ mod tests {
         let start = Instant::now();
         let second = Duration::from_secs(1);
         let mut trouble = Trouble::default();
-        assert_eq!(trouble.failed(start), (1, Duration::ZERO));
+        assert_eq!(trouble.failed(start, Class::Abort), (1, 0, Duration::ZERO));
         // It begins to copy again and fails at once.
         trouble.copying(start + second);
-        assert_eq!(trouble.failed(start + second * 2), (2, second * 2));
+        assert_eq!(trouble.failed(start + second * 2, Class::Abort), (2, 0, second * 2));
         // A try that takes long by itself is no calm.
-        assert_eq!(trouble.failed(start + PATIENCE * 2), (3, PATIENCE * 2));
+        assert_eq!(trouble.failed(start + PATIENCE * 2, Class::Abort), (3, 0, PATIENCE * 2));
         trouble.committed();
-        assert_eq!(trouble.failed(start + PATIENCE * 3), (1, Duration::ZERO));
+        assert_eq!(trouble.failed(start + PATIENCE * 3, Class::Abort), (1, 0, Duration::ZERO));
         trouble.copying(start + PATIENCE * 3);
-        assert_eq!(trouble.failed(start + PATIENCE * 4), (1, Duration::ZERO));
+        assert_eq!(trouble.failed(start + PATIENCE * 4, Class::Abort), (1, 0, Duration::ZERO));
     }
 
     proptest! {

@@ -1,12 +1,13 @@
 //! Gathers the facts that [`refuse::judge`](super::refuse::judge) decides on. No rules here.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::Arc;
 
-use crate::cluster::{Admin, At, ClusterError, First, LogReader};
+use crate::cluster::{At, ClusterError, First};
 use crate::digest::RecordDigest;
+use crate::error::Side;
 use crate::ledger::PartitionState;
-use crate::pipe::clusters::Clusters;
+use crate::pipe::ask::Ask;
 use crate::pipe::refuse::{AtAnchor, Facts, Known, SourceFacts, TargetFacts};
 use crate::pipe::shared::now_ms;
 use crate::plan::TopicPartition;
@@ -41,11 +42,11 @@ pub struct Question<'a> {
 type Offsets = BTreeMap<TopicPartition, i64>;
 
 /// Looks at all partitions on both sides: a handful of requests, however many partitions.
-pub fn gather(clusters: &Clusters, question: &Question<'_>) -> Result<Vec<Facts>, ClusterError> {
+pub fn gather(clusters: &dyn Ask, question: &Question<'_>) -> Result<Vec<Facts>, ClusterError> {
     let sources: Vec<_> = question.pairs.iter().map(|pair| pair.source.clone()).collect();
     let targets: Vec<_> = question.pairs.iter().map(|pair| pair.target.clone()).collect();
-    let source = Look::at(&clusters.source_admin, &sources)?;
-    let target = Look::at(&clusters.target_admin, &targets)?;
+    let source = Look::at(clusters, Side::Source, &sources)?;
+    let target = Look::at(clusters, Side::Target, &targets)?;
     let anchors = read_anchors(clusters, question, &source)?;
     let passed = read_passed(clusters, question, &source)?;
     let foreign = read_foreign(clusters, question, &target)?;
@@ -109,12 +110,16 @@ struct Seen {
 }
 
 impl Look {
-    fn at(admin: &Admin, partitions: &[TopicPartition]) -> Result<Self, ClusterError> {
+    fn at(
+        clusters: &dyn Ask,
+        side: Side,
+        partitions: &[TopicPartition],
+    ) -> Result<Self, ClusterError> {
         let names: BTreeSet<Arc<str>> = partitions.iter().map(|at| at.topic.clone()).collect();
         let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
         let mut ids = BTreeMap::new();
         let mut counts: BTreeMap<Arc<str>, usize> = BTreeMap::new();
-        for (name, info) in admin.describe(&names)? {
+        for (name, info) in clusters.describe(side, &names)? {
             if let Some(info) = info {
                 counts.insert(Arc::from(name.as_str()), info.partitions);
                 ids.insert(Arc::from(name), info.id);
@@ -127,11 +132,11 @@ impl Look {
         };
         let there: Vec<TopicPartition> = partitions.iter().filter(exists).cloned().collect();
         let mut log_start = Offsets::new();
-        for (at, answer) in admin.offsets(&there, At::LogStart)? {
+        for (at, answer) in clusters.offsets(side, &there, At::LogStart)? {
             log_start.insert(at, answer?.offset);
         }
         let mut log_end = BTreeMap::new();
-        for (at, answer) in admin.offsets(&there, At::LogEnd)? {
+        for (at, answer) in clusters.offsets(side, &there, At::LogEnd)? {
             let answer = answer?;
             log_end.insert(at, (answer.offset, answer.leader_epoch));
         }
@@ -149,12 +154,8 @@ impl Look {
     }
 }
 
-fn lock(log: &std::sync::Mutex<LogReader>) -> MutexGuard<'_, LogReader> {
-    log.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 fn read_anchors(
-    clusters: &Clusters,
+    clusters: &dyn Ask,
     question: &Question<'_>,
     source: &Look,
 ) -> Result<BTreeMap<TopicPartition, AtAnchor>, ClusterError> {
@@ -173,7 +174,7 @@ fn read_anchors(
         return Ok(found);
     }
     let mut scratch = Vec::new();
-    lock(&clusters.source_log).first_at(&wanted, &mut |at, record| {
+    clusters.first_at(Side::Source, &wanted, &mut |at, record| {
         let seen = match record {
             First::Record(record) => AtAnchor::Found {
                 offset: record.offset,
@@ -190,7 +191,7 @@ fn read_anchors(
 
 /// The first committed record of the offsets that were passed over, by source partition.
 fn read_passed(
-    clusters: &Clusters,
+    clusters: &dyn Ask,
     question: &Question<'_>,
     source: &Look,
 ) -> Result<Offsets, ClusterError> {
@@ -213,7 +214,7 @@ fn read_passed(
     if wanted.is_empty() {
         return Ok(found);
     }
-    lock(&clusters.source_log).first_at(&wanted, &mut |at, record| {
+    clusters.first_at(Side::Source, &wanted, &mut |at, record| {
         if let First::Record(record) = record
             && record.offset < until[at]
         {
@@ -225,7 +226,7 @@ fn read_passed(
 
 /// The first committed record behind what the ledger knows, by target partition.
 fn read_foreign(
-    clusters: &Clusters,
+    clusters: &dyn Ask,
     question: &Question<'_>,
     target: &Look,
 ) -> Result<Offsets, ClusterError> {
@@ -246,7 +247,7 @@ fn read_foreign(
     if wanted.is_empty() {
         return Ok(found);
     }
-    lock(&clusters.target_log).first_at(&wanted, &mut |at, record| {
+    clusters.first_at(Side::Target, &wanted, &mut |at, record| {
         if let First::Record(record) = record {
             found.insert(wanted[at].0.clone(), record.offset);
         }

@@ -4,16 +4,19 @@
 //!   else must fit before a run begins.
 //! - [`supervisor`]: who owns which lane, when the run is over. [`watch`]: follows the ledger; control work.
 //!   [`identity`]: follows the source's topic ids, and what came new while a tail goes on ([`changes`]).
-//! - [`lane`]: the protocol of one lane. [`engine`]: the seam to the client library.
+//! - [`lane`]: the protocol of one lane. [`engine`], [`ask`], [`clock`]: the seam to the client library, to
+//!   the clusters and to time.
 //!   [`failpoint`]: where the fault suite strikes.
 //! - Pure rules: [`batch`] (when to commit), [`decide`] (what an error means), [`ending`] (how a run ends), [`refuse`] (what must
 //!   not be copied), [`deletions`] (what may have expired unread), [`bound`] (what the ledger is bound to), [`moving`] (what a transaction becomes),
 //!   [`orphans`] (lanes that the group forgot), [`plan_entry`], [`rate`], [`scope`].
 
+pub mod ask;
 pub mod batch;
 pub mod bound;
 pub mod changes;
 pub mod checks;
+pub mod clock;
 pub mod clusters;
 pub mod decide;
 pub mod deletions;
@@ -48,6 +51,7 @@ use crate::error::{Error, Kind, Result, Side};
 use crate::ledger::Fence;
 use crate::pipe::bound::tail_excluded;
 use crate::pipe::checks::{Checked, check};
+use crate::pipe::clock::Wall;
 use crate::pipe::clusters::Clusters;
 use crate::pipe::ending::Outcome;
 use crate::pipe::mode::{Mode, exclude};
@@ -161,8 +165,9 @@ pub fn run(plan: Plan, options: &RunOptions, board: &Board) -> Result<Ran> {
             fresh,
             overrides: checked.overrides,
             bound: looked.bound,
-            clusters,
             plan: plan.clone(),
+            clock: Box::new(Wall),
+            clusters,
         });
         let outcome = supervise(&shared, &mut signals)?;
         if outcome == Outcome::Changed {

@@ -7,9 +7,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::cluster::{Admin, Created, NewTopic, TopicInfo};
+use crate::cluster::{Admin, ClusterError, Created, NewTopic, TopicInfo};
 use crate::error::{Error, Kind, Result};
 use crate::ledger::{ControlState, LaneState};
+use crate::pipe::ask::Ask;
 use crate::pipe::bound::{
     Bound, GroupSays, LEDGER_CONFIGS, check_ledger_configs, check_ledger_replicas, compare_group,
     group_ahead,
@@ -285,25 +286,40 @@ fn refusals(plan: &Plan, clusters: &Clusters, pairs: &[Pair], seen: &LedgerSeen)
     together(refused.into_iter().map(|(_, error)| error).collect())
 }
 
-/// The group's offsets beside the ledger of one lane.
+/// The group's offsets beside the ledger of one lane; `None` while a transaction holds them open.
 pub fn group_says(
     plan: &Plan,
-    clusters: &Clusters,
+    clusters: &dyn Ask,
     number: u32,
     lane: &LaneState,
-) -> Result<GroupSays> {
+) -> Result<Option<GroupSays>, ClusterError> {
     let asked = group_partitions(plan, clusters, number, lane);
-    let offsets = clusters.target_admin.group_offsets(&plan.group(), &asked)?;
-    Ok(group_compared(plan, clusters, number, lane, offsets))
+    let offsets = clusters.group_offsets(&plan.group(), &asked)?;
+    Ok(offsets.map(|offsets| group_compared(plan, clusters, number, lane, offsets)))
+}
+
+/// The same for offsets that stay open: those that are committed are judged as ever, and are behind at best.
+pub fn open_group_says(
+    plan: &Plan,
+    clusters: &dyn Ask,
+    number: u32,
+    lane: &LaneState,
+) -> Result<GroupSays, ClusterError> {
+    let asked = group_partitions(plan, clusters, number, lane);
+    let offsets = clusters.group_offsets_committed(&plan.group(), &asked)?;
+    Ok(match group_compared(plan, clusters, number, lane, offsets) {
+        GroupSays::Same => GroupSays::Behind(vec!["an open transaction".to_owned()]),
+        says => says,
+    })
 }
 
 fn group_partitions(
     plan: &Plan,
-    clusters: &Clusters,
+    clusters: &dyn Ask,
     number: u32,
     lane: &LaneState,
 ) -> Vec<TopicPartition> {
-    let mut asked = vec![clusters.ledger.partition(number)];
+    let mut asked = vec![clusters.ledger().partition(number)];
     if plan.run.positions {
         asked.extend(lane.partitions.iter().map(|(source, state)| {
             TopicPartition::new(state.target_topic.clone(), source.partition)
@@ -314,12 +330,12 @@ fn group_partitions(
 
 fn group_compared(
     plan: &Plan,
-    clusters: &Clusters,
+    clusters: &dyn Ask,
     number: u32,
     lane: &LaneState,
     mut offsets: BTreeMap<TopicPartition, i64>,
 ) -> GroupSays {
-    let carries = offsets.remove(&clusters.ledger.partition(number));
+    let carries = offsets.remove(&clusters.ledger().partition(number));
     compare_group(lane, carries, plan.run.positions.then_some(&offsets))
 }
 

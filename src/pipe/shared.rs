@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::ledger::Override;
 use crate::pipe::bound::Bound;
+use crate::pipe::clock::Clock;
 use crate::pipe::clusters::Clusters;
 use crate::pipe::rate::Bucket;
 use crate::pipe::scope::Scope;
@@ -13,12 +14,11 @@ use crate::pipe::view::View;
 use crate::plan::{Plan, TopicPartition};
 use crate::report::Board;
 
-/// Made once per run; the lanes only read it.
-pub struct Shared {
+/// Made once per run; the lanes only read it. A lane sees no more of the clusters than
+/// [`Ask`](crate::pipe::ask::Ask) lets it.
+pub struct Shared<C: ?Sized = Clusters> {
     /// The plan.
     pub plan: Plan,
-    /// Both clusters, connected.
-    pub clusters: Clusters,
     /// Which partitions.
     pub scope: Scope,
     /// Partitions that came new while this worker was tailing: copied from their beginning, whatever the
@@ -38,6 +38,10 @@ pub struct Shared {
     pub worker: String,
     /// Copies until it is stopped, without a fence.
     pub tail: bool,
+    /// Time as the lanes see it.
+    pub clock: Box<dyn Clock>,
+    /// Both clusters, connected.
+    pub clusters: C,
 }
 
 /// The producers' `transaction.timeout.ms`: Kafka's own default for Connect and Streams, and below

@@ -133,10 +133,14 @@ fn group_offsets_leave_out_partitions_without_one() -> Result<(), Error> {
     oracle.alter_group_offsets("admin-group", &[("admin-group", 1, 7)])?;
     let at = |partition| TopicPartition::new("admin-group", partition);
     let admin = Admin::connect_for(&target(), "admin-group").expect("the target answers");
-    let found = admin.group_offsets("admin-group", &[at(0), at(1), at(2)]).expect("an answer");
+    let asked = [at(0), at(1), at(2)];
+    let found = admin.group_offsets_now("admin-group", &asked).expect("an answer");
+    let found = found.expect("no transaction is open");
+    let committed = admin.group_offsets_committed("admin-group", &asked).expect("an answer");
+    assert_eq!(committed, found);
     assert_eq!(found.into_iter().collect::<Vec<_>>(), [(at(1), 7)]);
     let admin = Admin::connect_for(&target(), "admin-no-such-group").expect("the target answers");
-    let none = admin.group_offsets("admin-no-such-group", &[at(0)]).expect("an answer");
+    let none = admin.group_offsets_committed("admin-no-such-group", &[at(0)]).expect("an answer");
     assert!(none.is_empty());
     Ok(())
 }

@@ -107,21 +107,8 @@ impl Admin {
         found
     }
 
-    /// The committed offsets of `group`, which must be the one connected for; stable ones only:
-    /// waits for open transactions. Partitions without one are left out.
-    pub fn group_offsets(
-        &self,
-        group: &str,
-        partitions: &[TopicPartition],
-    ) -> Result<BTreeMap<TopicPartition, i64>, ClusterError> {
-        let mut found = BTreeMap::new();
-        for chunk in partitions.chunks(CHUNK) {
-            found.extend(self.retry(&cannot_read(group), || self.ask_offsets(group, chunk))?);
-        }
-        Ok(found)
-    }
-
-    /// The same without the wait: `None` while a transaction that is to change one of them is open.
+    /// The committed offsets of `group`, which must be the one connected for; partitions without one are
+    /// left out. `None` while a transaction that is to change one of them is open.
     /// A worker that died between adding its offsets and its commit leaves such a one; nobody ends it
     /// before its time-out but the next owner's fence.
     pub fn group_offsets_now(
@@ -132,7 +119,7 @@ impl Admin {
         let mut found = BTreeMap::new();
         for chunk in partitions.chunks(CHUNK) {
             let answer =
-                self.retry(&cannot_read(group), || match self.ask_offsets(group, chunk) {
+                self.retry(&cannot_read(group), || match self.ask_offsets(group, chunk, true) {
                     Ok(offsets) => Ok(Some(offsets)),
                     Err(fault) if fault.code == Code::UNSTABLE_OFFSET_COMMIT => Ok(None),
                     Err(fault) => Err(fault),
@@ -145,13 +132,28 @@ impl Admin {
         Ok(Some(found))
     }
 
+    /// What is committed by now, whatever an open transaction is to make of it.
+    pub fn group_offsets_committed(
+        &self,
+        group: &str,
+        partitions: &[TopicPartition],
+    ) -> Result<BTreeMap<TopicPartition, i64>, ClusterError> {
+        let mut found = BTreeMap::new();
+        for chunk in partitions.chunks(CHUNK) {
+            let asked = || self.ask_offsets(group, chunk, false);
+            found.extend(self.retry(&cannot_read(group), asked)?);
+        }
+        Ok(found)
+    }
+
     fn ask_offsets(
         &self,
         group: &str,
         partitions: &[TopicPartition],
+        stable: bool,
     ) -> Result<BTreeMap<TopicPartition, i64>, Fault> {
         let wanted = PartitionList::of(partitions);
-        let answer = groups::offsets(&self.client, group, &wanted, REQUEST)?;
+        let answer = groups::offsets(&self.client, group, &wanted, stable, REQUEST)?;
         let mut found = BTreeMap::new();
         for entry in groups::committed(&answer.wait(REQUEST * 2)?)? {
             if !entry.code.is_ok() {

@@ -26,18 +26,20 @@ pub(crate) struct Member {
     pub assigned: Vec<Entry>,
 }
 
-/// Asks for a group's committed offsets, stable ones only (transactions that are still open make
-/// the coordinator answer with a retriable error).
+/// Asks for a group's committed offsets; with `stable`, transactions that are still open make the
+/// coordinator answer with a retriable error.
 pub(crate) fn offsets(
     client: &Arc<Client>,
     group: &str,
     partitions: &PartitionList,
+    stable: bool,
     timeout: Duration,
 ) -> Result<Pending, Fault> {
     let options = Options::new(client, Op::RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPOFFSETS, timeout);
     // SAFETY: live options; the error is ours.
     unsafe {
-        Fault::take(rd::rd_kafka_AdminOptions_set_require_stable_offsets(options.raw(), 1))?;
+        let stable = i32::from(stable);
+        Fault::take(rd::rd_kafka_AdminOptions_set_require_stable_offsets(options.raw(), stable))?;
     }
     Ok(ask_offsets(client, group, Some(partitions), &options))
 }

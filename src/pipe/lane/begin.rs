@@ -1,7 +1,7 @@
 //! From owning a lane to copying: fence, read the ledger, judge, bind.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::cluster::At;
 use crate::error::{Error, Side};
@@ -11,9 +11,9 @@ use crate::ledger::{
 use crate::pipe::bound::{GroupSays, added_later, group_ahead};
 use crate::pipe::engine::{Source, StartAt, Target};
 use crate::pipe::gather::{Question, gather, passed_from};
-use crate::pipe::preflight::group_says;
+use crate::pipe::preflight::{group_says, open_group_says};
 use crate::pipe::refuse::{Facts, Verdict, judge};
-use crate::pipe::shared::now_ms;
+use crate::pipe::shared::{Shared, now_ms};
 use crate::pipe::stop::Wish;
 use crate::plan::{Start, TopicPartition};
 
@@ -23,6 +23,8 @@ use super::{Halt, Lane, LaneEnd};
 const BATCH_OVERHEAD: usize = 128;
 /// Measured: beats 128 KiB by a third.
 const BATCH_BYTES: usize = 1_000_000;
+/// A decided transaction's marker takes milliseconds to reach the group, on a busy broker seconds.
+pub(super) const GROUP_SETTLES: Duration = Duration::from_secs(10);
 /// Kafka's default of `max.message.bytes`.
 const DEFAULT_MAX_MESSAGE: usize = 1_048_588;
 
@@ -98,7 +100,7 @@ where
     fn smallest_batch(&self) -> Result<usize, Halt> {
         let mut names: Vec<&str> = self.pairs.iter().map(|pair| &*pair.target.topic).collect();
         names.dedup();
-        let configs = self.shared.clusters.target_admin.configs(&names)?;
+        let configs = self.shared.clusters.configs(Side::Target, &names)?;
         let smallest = configs
             .values()
             .flatten()
@@ -113,12 +115,12 @@ where
     /// Reads the ledger to the log end as it was after fencing, and waits for what is still open.
     fn read_ledger(&mut self) -> Result<LaneState, Halt> {
         let log_end = self.settled_log_end()?;
-        Ok(self.shared.clusters.ledger.lane(self.number, log_end)?)
+        Ok(self.shared.clusters.ledger().lane(self.number, log_end)?)
     }
 
     /// The ledger partition's log end, once the last stable offset has reached it.
     pub(super) fn settled_log_end(&self) -> Result<i64, Halt> {
-        let ledger = &self.shared.clusters.ledger;
+        let ledger = self.shared.clusters.ledger();
         let wanted = ledger.ends(self.number)?;
         if wanted.log_start > 0 {
             return Err(Halt::Person(
@@ -141,7 +143,7 @@ where
                 ledger.partition(self.number),
                 wanted.log_end
             ));
-            std::thread::sleep(Duration::from_millis(20));
+            self.pause(Duration::from_millis(20));
             stable = ledger.ends(self.number)?.last_stable;
         }
         Ok(wanted.log_end)
@@ -151,11 +153,11 @@ where
     /// were ended by the fencing: these are somebody else's, and whether their records become
     /// visible must be known before others are written behind them.
     fn settle_targets(&self) -> Result<(), Halt> {
-        let admin = &self.shared.clusters.target_admin;
+        let clusters = &self.shared.clusters;
         let targets: Vec<_> = self.pairs.iter().map(|pair| pair.target.clone()).collect();
         // A missing partition is for the judge.
         let ends = |which| -> Result<BTreeMap<TopicPartition, i64>, Halt> {
-            let answers = admin.offsets(&targets, which)?.into_iter();
+            let answers = clusters.offsets(Side::Target, &targets, which)?.into_iter();
             Ok(answers.filter_map(|(at, answer)| Some((at, answer.ok()?.offset))).collect())
         };
         let wanted = ends(At::LogEnd)?;
@@ -169,7 +171,7 @@ where
                  end {end})",
                 stable[at]
             ));
-            std::thread::sleep(Duration::from_millis(50));
+            self.pause(Duration::from_millis(50));
         }
     }
 
@@ -180,7 +182,7 @@ where
         }
         shared.bound.check_lane(&self.state)?;
         self.rewrite_group = false;
-        match group_says(&shared.plan, &shared.clusters, self.number, &self.state)? {
+        match self.settled_group()? {
             GroupSays::Same => Ok(()),
             GroupSays::Behind(what) => {
                 self.rewrite_group = true;
@@ -192,7 +194,26 @@ where
                 );
                 Ok(())
             }
-            GroupSays::Ahead(what) => Err(Halt::Person(group_ahead(&shared.plan.group(), &what))),
+            GroupSays::Ahead(what) => Err(self.refused(group_ahead(&shared.plan.group(), &what))),
+        }
+    }
+
+    /// The group's offsets beside the ledger, once those of the last transaction have their marker. What
+    /// stays open behind the fence came too late for its own transaction: brokers that do not ask the
+    /// coordinator (before 3.6, KIP-890) take it, and only the lane's next marker ends it.
+    fn settled_group(&self) -> Result<GroupSays, Halt> {
+        let until = self.now() + GROUP_SETTLES;
+        loop {
+            let Shared { plan, clusters, .. } = &*self.shared;
+            if let Some(says) = group_says(plan, clusters, self.number, &self.state)? {
+                return Ok(says);
+            }
+            if self.now() >= until {
+                return Ok(open_group_says(plan, clusters, self.number, &self.state)?);
+            }
+            self.still_ours()?;
+            self.say("the last transaction's group offsets to settle on the target");
+            self.pause(Duration::from_millis(20));
         }
     }
 
@@ -210,7 +231,7 @@ where
             .into_iter()
             .map(|facts| match judge(&facts) {
                 Ok(verdict) => Ok((facts, verdict)),
-                Err(refusal) => Err(refusal.error(&facts.source, &facts.target).into()),
+                Err(refusal) => Err(self.refused(refusal.error(&facts.source, &facts.target))),
             })
             .collect()
     }
@@ -328,7 +349,7 @@ where
                 .map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX)),
         };
         let asked = std::slice::from_ref(&facts.source);
-        let mut answer = self.shared.clusters.source_admin.offsets(asked, At::Timestamp(at))?;
+        let mut answer = self.shared.clusters.offsets(Side::Source, asked, At::Timestamp(at))?;
         let found =
             answer.remove(&facts.source).expect("an answer for each partition asked for")?;
         Ok(found.offset.max(log_start))
@@ -348,7 +369,7 @@ where
             from.push(StartAt { at: pair.source.clone(), offset, leader_epoch });
         }
         self.source.assign(&from)?;
-        self.last_commit = Instant::now();
+        self.last_commit = self.now();
         Ok(())
     }
 

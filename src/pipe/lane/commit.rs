@@ -44,9 +44,9 @@ where
             names.dedup();
             names
         };
-        let ids = self.shared.clusters.source_admin.start_topic_ids(&names);
+        let ids = self.shared.clusters.source_ids(&names);
         self.drain()?;
-        self.measure(moving.bytes(), begun.elapsed());
+        self.measure(moving.bytes(), self.now() - begun);
         let names: Vec<TopicPartition> =
             self.pairs.iter().map(|pair| pair.source.clone()).collect();
         let partitions = {
@@ -55,7 +55,7 @@ where
                 .carry(&names, delivered)
                 .map_err(|what| ClusterError::new(Side::Target, Class::Abort, what))?
         };
-        self.check_ids(&ids.wait(IDS_PATIENCE)?, &touched)?;
+        self.check_ids(&ids(IDS_PATIENCE)?, &touched)?;
         for part in &partitions {
             self.check_target_grows(&part.at(), part.runs.first())?;
         }
@@ -122,7 +122,7 @@ where
         entries: Vec<Entry>,
         touched: &[TopicPartition],
     ) -> Result<(), Halt> {
-        let ledger = self.shared.clusters.ledger.partition(self.number);
+        let ledger = self.shared.clusters.ledger().partition(self.number);
         self.point("lane-before-ledger")?;
         for entry in &entries {
             self.target.write_entry(&ledger, &encode(entry))?;
@@ -169,7 +169,7 @@ where
         self.rewrite_group = false;
         self.unrecorded.clear();
         self.state = after;
-        self.last_commit = Instant::now();
+        self.last_commit = self.now();
         self.trouble.committed();
         Ok(())
     }
@@ -181,15 +181,7 @@ where
         self.target.tune(self.batch_bytes, self.one_by_one);
         self.target.fence()?;
         self.shared.board.renewal();
-        let log_end = self.settled_log_end()?;
-        let mut state = self.state.clone();
-        if self.shared.clusters.ledger.catch_up(self.number, &mut state, log_end)? {
-            return Err(Halt::Cluster(ClusterError::new(
-                Side::Target,
-                Class::Fenced,
-                "the lane's ledger has entries of another owner",
-            )));
-        }
+        self.nobody_else_wrote()?;
         self.renew = false;
         self.shared.board.go_on(&self.who);
         Ok(())
@@ -255,7 +247,7 @@ where
                     log_end: offset,
                 };
                 let target = TopicPartition::new(state.target_topic.clone(), source.partition);
-                Err(Halt::Person(refusal.error(source, &target)))
+                Err(self.refused(refusal.error(source, &target)))
             }
             _ => Ok(()),
         }

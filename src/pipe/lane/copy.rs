@@ -59,11 +59,11 @@ where
             at_end: vec![false; count],
             blocked: vec![None; count],
             said: false,
-            hold: Instant::now(),
-            heard: Instant::now(),
+            hold: self.now(),
+            heard: self.now(),
             ends: self.ends(),
         };
-        self.trouble.copying(Instant::now());
+        self.trouble.copying(self.now());
         for n in 0..count {
             self.look_at_fence(&mut course, n)?;
         }
@@ -94,11 +94,11 @@ where
 
     /// One look at the source; tells whether it brought no record.
     fn step(&mut self, course: &mut Course) -> Result<bool, Halt> {
-        let now = Instant::now();
+        let now = self.now();
         if now < course.hold {
             course.heard = now;
             self.target.serve()?;
-            std::thread::sleep((course.hold - now).min(Duration::from_millis(20)));
+            self.pause((course.hold - now).min(Duration::from_millis(20)));
             return Ok(true);
         }
         let patience = self.look(course, true).map_or(IDLE, |open| self.rule.patience(&open));
@@ -108,7 +108,7 @@ where
         self.target.serve()?;
         let mut quiet = true;
         if !polled.is_empty() {
-            course.heard = Instant::now();
+            course.heard = self.now();
         }
         for one in polled {
             match one {
@@ -151,7 +151,7 @@ where
             course.at_end[n] = false;
             if let Some(bucket) = &self.shared.bucket {
                 let mut bucket = bucket.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                let now = Instant::now();
+                let now = self.now();
                 course.hold = now + bucket.take(bytes, now);
             }
         }
@@ -174,7 +174,7 @@ where
         self.target.begin()?;
         self.point("lane-after-begin")?;
         let moving = Moving::over(self.pairs.len());
-        course.open = Some(Open { moving, begun: Instant::now() });
+        course.open = Some(Open { moving, begun: self.now() });
         Ok(())
     }
 
@@ -187,7 +187,7 @@ where
                     from = taken;
                     self.still_ours()?;
                     self.target.serve()?;
-                    std::thread::sleep(FULL);
+                    self.pause(FULL);
                 }
             }
         }
@@ -214,7 +214,7 @@ where
             self.state.caught_up(&self.pairs[n].source, now_ms());
         }
         if fence.is_some_and(|fence| self.positions[n] < fence) {
-            course.blocked[n].get_or_insert_with(Instant::now);
+            course.blocked[n].get_or_insert(self.now());
         }
         if fence.is_none() {
             // Nothing but control and aborted records lies between the commit and here, unless a batch
@@ -238,13 +238,14 @@ where
     /// The open batch as the rule sees it.
     fn look(&self, course: &Course, quiet: bool) -> Option<OpenBatch> {
         let open = course.open.as_ref()?;
+        let now = self.now();
         let ended = course.at_end.iter().zip(&course.reached);
         Some(OpenBatch {
-            age: open.begun.elapsed(),
+            age: now - open.begun,
             bytes: open.moving.bytes(),
             records: open.moving.records(),
             coded: open.moving.coded(),
-            since_commit: self.last_commit.elapsed(),
+            since_commit: now - self.last_commit,
             quiet,
             at_end: ended.into_iter().all(|(at_end, reached)| *at_end || *reached),
             rate: self.rate,
@@ -288,7 +289,7 @@ where
         };
         for one in facts {
             if let Err(refusal) = judge(&one) {
-                return refusal.error(&one.source, &one.target).into();
+                return self.refused(refusal.error(&one.source, &one.target));
             }
         }
         ClusterError::new(

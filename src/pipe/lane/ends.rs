@@ -4,6 +4,7 @@
 use std::time::Instant;
 
 use crate::cluster::At;
+use crate::error::Side;
 use crate::ledger::{Entry, Gap};
 use crate::pipe::deletions::{Complete, Late, Rhythm};
 use crate::pipe::engine::{Source, Target};
@@ -51,7 +52,7 @@ where
             partitions: self.positions.iter().enumerate().map(complete).collect(),
             rhythm: Rhythm::of(self.pairs.iter().map(|pair| pair.delete_retention)),
             looked: None,
-            written: Instant::now(),
+            written: self.now(),
             told: self.complete_since(),
             snapshot: self.state.last_snapshot,
         }
@@ -93,17 +94,17 @@ where
     /// does not answer keeps none from its commit. That it does not is noticed elsewhere.
     pub(super) fn look_at_ends(&mut self, course: &mut Course) -> Result<(), Halt> {
         let Some(rhythm) = course.ends.rhythm else { return Ok(()) };
-        let fresh = course.ends.looked.is_some_and(|looked| looked.elapsed() < rhythm.look);
+        let fresh = course.ends.looked.is_some_and(|looked| self.now() - looked < rhythm.look);
         if fresh || !self.shared.tail || course.open.is_some() {
             return Ok(());
         }
         let wanted = |n: &usize| course.ends.partitions[*n].wants_mark();
         let wanted: Vec<usize> = (0..self.pairs.len()).filter(wanted).collect();
         let asked: Vec<_> = wanted.iter().map(|&n| self.pairs[n].source.clone()).collect();
-        course.ends.looked = Some(Instant::now());
+        course.ends.looked = Some(self.now());
         let at = now_ms();
         // Compaction does not touch what lies behind the last stable offset.
-        let mut answers = match self.shared.clusters.source_admin.offsets(&asked, At::LastStable) {
+        let mut answers = match self.shared.clusters.offsets(Side::Source, &asked, At::LastStable) {
             Ok(answers) => answers,
             Err(error) => {
                 tracing::debug!(lane = self.number, %error, "no log ends");
@@ -122,8 +123,10 @@ where
     /// Writes down what a later start, or a later proof, must know: what may have expired at once,
     /// the rest now and then.
     pub(super) fn look_at_notes(&mut self, course: &mut Course) -> Result<(), Halt> {
-        let due =
-            course.ends.rhythm.is_some_and(|rhythm| course.ends.written.elapsed() >= rhythm.write);
+        let due = course
+            .ends
+            .rhythm
+            .is_some_and(|rhythm| self.now() - course.ends.written >= rhythm.write);
         if !self.unrecorded.is_empty() || (due && self.has_news(course)) {
             self.write_down(course)?;
         }
@@ -139,7 +142,7 @@ where
     pub(super) fn was_committed(&self, course: &mut Course) {
         if self.state.last_snapshot != course.ends.snapshot {
             course.ends.snapshot = self.state.last_snapshot;
-            course.ends.written = Instant::now();
+            course.ends.written = self.now();
             course.ends.told = self.complete_since();
         }
     }

@@ -12,7 +12,10 @@
 mod begin;
 mod commit;
 mod copy;
+mod doubt;
 mod ends;
+#[cfg(test)]
+mod model;
 mod waits;
 
 use std::sync::Arc;
@@ -21,6 +24,7 @@ use std::time::{Duration, Instant};
 use crate::cluster::{Class, ClusterError};
 use crate::error::{Error, Side};
 use crate::ledger::{Fence, LaneState, ReadError};
+use crate::pipe::ask::Ask;
 use crate::pipe::batch::BatchRule;
 use crate::pipe::decide::{Circumstances, Next, Trouble, next};
 use crate::pipe::engine::{Source, Target};
@@ -74,7 +78,7 @@ impl From<ReadError> for Halt {
 pub struct Lane<S, T> {
     number: u32,
     who: String,
-    shared: Arc<Shared>,
+    shared: Arc<Shared<dyn Ask>>,
     source: S,
     target: T,
     stop: Stop,
@@ -110,7 +114,7 @@ where
     /// A lane that is not begun yet.
     pub fn new(
         number: u32,
-        shared: Arc<Shared>,
+        shared: Arc<Shared<dyn Ask>>,
         (source, target): (S, T),
         stop: Stop,
         member: Box<dyn Fn() -> bool + Send>,
@@ -127,6 +131,7 @@ where
         Self {
             number,
             who: format!("lane {number}"),
+            last_commit: shared.clock.now(),
             shared,
             source,
             target,
@@ -144,7 +149,6 @@ where
             unrecorded: Vec::new(),
             batch_bytes: 0,
             rate: None,
-            last_commit: Instant::now(),
             trouble: Trouble::default(),
         }
     }
@@ -180,8 +184,8 @@ where
 
     /// Applies the rule for an error; `None` means: begin again.
     fn after(&mut self, error: ClusterError) -> Option<LaneEnd> {
-        let (failures, in_trouble) = self.trouble.failed(Instant::now());
-        let now = Circumstances { failures, in_trouble, one_by_one: self.one_by_one };
+        let (failures, fenced, in_trouble) = self.trouble.failed(self.now(), error.class);
+        let now = Circumstances { failures, fenced, in_trouble, one_by_one: self.one_by_one };
         let step = next(error.class, now);
         tracing::warn!(lane = self.number, class = ?error.class, %error, step = ?step, "lane interrupted");
         let pause = match step {
@@ -197,17 +201,25 @@ where
             Next::Again(pause) => pause,
         };
         self.shared.board.wait(&self.who, format!("a new try after: {error}"));
-        let until = Instant::now() + pause;
-        while Instant::now() < until {
+        let until = self.now() + pause;
+        while self.now() < until {
             if self.stop.wish() != Wish::Run {
                 return Some(LaneEnd::Released);
             }
-            std::thread::sleep(Duration::from_millis(20).min(pause));
+            self.pause(Duration::from_millis(20).min(pause));
         }
         if error.class == Class::Fenced && !(self.member)() {
             return Some(LaneEnd::Dropped);
         }
         None
+    }
+
+    fn now(&self) -> Instant {
+        self.shared.clock.now()
+    }
+
+    fn pause(&self, pause: Duration) {
+        self.shared.clock.sleep(pause);
     }
 
     fn somebody_else(&self, error: &ClusterError) -> Error {

@@ -10,6 +10,7 @@ use crate::pipe::engine::{Source, Target};
 use crate::pipe::shared::TRANSACTION_TIMEOUT;
 use crate::plan::TopicPartition;
 
+use super::begin::GROUP_SETTLES;
 use super::copy::Course;
 use super::{Halt, Lane};
 
@@ -45,7 +46,7 @@ where
             }
             return Ok(());
         };
-        let waited = since.elapsed();
+        let waited = self.now() - *since;
         let names: Vec<&str> = held.iter().map(|(_, name)| name.as_str()).collect();
         let names = names.join(", ");
         if waited < self.shared.plan.run.open_transaction_wait {
@@ -77,14 +78,14 @@ where
     pub(super) fn look_at_silence(&self, course: &mut Course) -> Result<(), Halt> {
         let Some(n) = course.reached.iter().position(|reached| !reached) else { return Ok(()) };
         let at = &self.pairs[n].source;
-        if course.heard.elapsed() >= SILENCE {
+        if self.now() - course.heard >= SILENCE {
             let blocked = course.blocked.iter().any(Option::is_some);
             if !blocked {
                 self.say(format!("the source to answer for {at}"));
             }
             let asked = std::slice::from_ref(at);
             for answer in
-                self.shared.clusters.source_admin.offsets(asked, At::LogEnd)?.into_values()
+                self.shared.clusters.offsets(Side::Source, asked, At::LogEnd)?.into_values()
             {
                 answer?;
             }
@@ -92,7 +93,7 @@ where
                 // It has answered: an idle lane waits for records, and for nobody.
                 self.shared.board.go_on(&self.who);
             }
-            course.heard = Instant::now();
+            course.heard = self.now();
         }
         Ok(())
     }
@@ -108,12 +109,14 @@ where
                 wanted.insert(pair.target.clone(), state.target_next);
             }
         }
-        let ledger = self.shared.clusters.ledger.partition(self.number);
+        let ledger = self.shared.clusters.ledger().partition(self.number);
         wanted.insert(ledger, self.state.next_offset);
-        let until = Instant::now() + TRANSACTION_TIMEOUT;
+        let until = self.now() + TRANSACTION_TIMEOUT;
         loop {
             let asked: Vec<TopicPartition> = wanted.keys().cloned().collect();
-            for (at, answer) in self.shared.clusters.target_admin.offsets(&asked, At::LastStable)? {
+            for (at, answer) in
+                self.shared.clusters.offsets(Side::Target, &asked, At::LastStable)?
+            {
                 let stable = answer?.offset;
                 if wanted.get(&at).is_some_and(|next| stable >= *next) {
                     wanted.remove(&at);
@@ -123,16 +126,22 @@ where
             self.still_ours()?;
             let what =
                 format!("the last transaction to become visible on target {at} (below {next})");
-            if Instant::now() >= until {
+            if self.now() >= until {
                 return Err(ClusterError::new(Side::Target, Class::Retriable, what).into());
             }
             self.say(what);
-            std::thread::sleep(VISIBLE_EVERY);
+            self.pause(VISIBLE_EVERY);
         }
-        // The group's offsets have a marker of their own; asked for as stable ones, they wait for it.
-        let ledger = self.shared.clusters.ledger.partition(self.number);
+        // The group's offsets have a marker of their own. Records do not wait for it, nor for ever does
+        // the lane: an offset that came too late may have none (see `settled_group`).
+        let asked = [self.shared.clusters.ledger().partition(self.number)];
         let group = self.shared.plan.group();
-        self.shared.clusters.target_admin.group_offsets(&group, std::slice::from_ref(&ledger))?;
+        let until = self.now() + GROUP_SETTLES;
+        while self.shared.clusters.group_offsets(&group, &asked)?.is_none() && self.now() < until {
+            self.still_ours()?;
+            self.say("the last transaction's group offsets to settle on the target");
+            self.pause(VISIBLE_EVERY);
+        }
         Ok(())
     }
 }
