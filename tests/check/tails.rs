@@ -26,7 +26,7 @@ fn new_topics_and_new_partitions_are_copied_from_their_beginning_and_a_policy_en
     let keys = Cell::new(0);
     let record = |partition| {
         keys.set(keys.get() + 1);
-        Record::in_partition(partition).key(&format!("k{}", keys.get())).value("v")
+        Record::in_partition(partition).key(format!("k{}", keys.get())).value("v")
     };
     source.create_topic("check-tail-one", 1, &[])?;
     source.produce("check-tail-one", &[record(0), record(0)])?;

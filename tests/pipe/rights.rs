@@ -4,7 +4,8 @@ use super::harness::Migration;
 use crate::brokers::{Cluster, Error, Numbered, Oracle, Writing, shared};
 
 #[test]
-fn a_topic_that_may_not_be_written_to_ends_the_run_with_that_reason() -> Result<(), Error> {
+fn a_topic_that_may_not_be_written_to_refuses_the_run_with_the_command_that_grants_it()
+-> Result<(), Error> {
     let authorizer = "org.apache.kafka.metadata.authorizer.StandardAuthorizer";
     let target = Cluster::builder("rights-target")
         .heap_mb(256)
@@ -20,8 +21,13 @@ fn a_topic_that_may_not_be_written_to_ends_the_run_with_that_reason() -> Result<
     on_target.deny_write(name)?;
     let rest = format!("topics.include = [\"{name}\"]");
     let migration = Migration::between(name, &source.bootstrap(), &target.bootstrap(), &rest);
-    let refused = migration.run(&["--json"]).expect(4);
-    let error = refused.json()["error"]["message"].to_string();
-    assert!(error.contains("Topic authorization failed"), "{error}");
+    let refused = migration.run(&["--json"]).expect(7);
+    assert_eq!(refused.error_kind(), "rights");
+    let error = &refused.json()["error"];
+    let message = error["message"].to_string();
+    assert!(message.contains("Write on topic `rights-write` is missing"), "{message}");
+    let hint = error["hint"].to_string();
+    assert!(hint.contains("--operation Write --topic rights-write"), "{hint}");
+    assert!(!on_target.list_topics()?.contains(&migration.ledger()), "nothing is written");
     Ok(())
 }

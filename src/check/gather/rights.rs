@@ -178,8 +178,6 @@ impl Told<'_> {
 fn super_user(site: &Site, groups: &Groups) -> Option<bool> {
     /// Create, Alter, Describe, ClusterAction, AlterConfigs.
     const EVERYTHING: [i32; 5] = [5, 7, 8, 9, 11];
-    const READ: i32 = 3;
-    const WRITE: i32 = 4;
     let everything = |may: &BTreeSet<i32>| EVERYTHING.iter().all(|one| may.contains(one));
     if !site.authorized.as_ref().is_none_or(everything) {
         return Some(false);
@@ -199,17 +197,20 @@ fn super_user(site: &Site, groups: &Groups) -> Option<bool> {
     if cluster == Judged::ForOthers && site.authorized.is_some() {
         return Some(true); // it may do everything, as was seen above
     }
-    let of_topics = site.topics.iter().find_map(|(name, looked)| {
+    let tells = |kind, name: &str, may: &BTreeSet<i32>, operations: &[Operation]| {
+        let for_others = |one: &&Operation| judged(kind, name, **one) == Judged::ForOthers;
+        let one = operations.iter().find(for_others)?;
+        Some(may.contains(&number(*one)?))
+    };
+    // Whoever has the least rights may not delete what ACLs speak of; a super user may.
+    let mut topics = site.topics.iter().filter_map(|(name, looked)| {
         let may = looked.authorized.as_ref()?;
-        let told = judged(ResourceKind::Topic, name, Operation::Write);
-        (told == Judged::ForOthers).then(|| may.contains(&WRITE))
+        tells(ResourceKind::Topic, name, may, &[Operation::Write, Operation::Delete])
     });
-    of_topics.or_else(|| {
-        groups.may.iter().find_map(|(name, may)| {
-            let told = judged(ResourceKind::Group, name, Operation::Read);
-            (told == Judged::ForOthers).then(|| may.contains(&READ))
-        })
-    })
+    let mut groups = groups.may.iter().filter_map(|(name, may)| {
+        tells(ResourceKind::Group, name, may, &[Operation::Read, Operation::Delete])
+    });
+    topics.next().or_else(|| groups.next())
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
