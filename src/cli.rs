@@ -68,8 +68,8 @@ Examples:
   onceover check orders.toml --print-resources sh     what has to be created and granted, as commands
 
 It reads both clusters, a sample of the source's records among them, and changes neither. Every check is \
-carried out, whatever the others find; docs/checks.md says what each is there for. Exit code 7 if a run would \
-refuse.";
+carried out, whatever the others find; docs/checks.md says what each is there for. Exit code 7 if a \
+check fails.";
 
 const RUN_EXAMPLES: &str = "\
 Examples:

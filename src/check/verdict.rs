@@ -161,6 +161,6 @@ pub struct Finding {
     pub allowed: Option<String>,
     /// It rests on the plan's `[[assume]]`, for this reason.
     pub assumed: Option<String>,
-    /// A run refuses because of it.
+    /// It must not be run like this: `check` ends with exit code 7, and a run refuses, or waits and then ends.
     pub blocks: bool,
 }

@@ -1,4 +1,4 @@
-//! The checks that a run makes before it writes anything: those of topic pairs stop it, others are said.
+//! The checks that a run makes before it writes anything: what fails stops it.
 //!
 //! A run that goes on with its ledger asks only what takes a few requests: it was checked when it began,
 //! and nobody wants to wait for a restart.
@@ -26,7 +26,7 @@ pub struct Checked {
 /// Checks as much as the state of the ledger asks for. Writes nothing.
 ///
 /// # Errors
-/// A check of a topic pair failed (exit 7); a cluster does not answer.
+/// A check failed (exit 7); a cluster does not answer.
 pub fn check(plan: &Plan, clusters: &Clusters, looked: &Preflight) -> Result<Checked> {
     let lanes = &looked.ledger.lanes;
     let begun = lanes.iter().any(|lane| !lane.partitions.is_empty());
@@ -37,7 +37,7 @@ pub fn check(plan: &Plan, clusters: &Clusters, looked: &Preflight) -> Result<Che
     let options = Options { depth, rate: None };
     let selection = selection(&looked.scope);
     let facts = gather_knowing(plan, clusters, options, &positions, selection)?;
-    decide(&judge(plan, &facts))
+    decide(&judge(plan, &facts), depth)
 }
 
 /// The topics of a run; what selecting them found worth saying was said.
@@ -52,8 +52,9 @@ fn selection(scope: &Scope) -> Selection {
 }
 
 /// What a run makes of the findings. Pure.
-fn decide(findings: &[Finding]) -> Result<Checked> {
-    let (stops, said): (Vec<_>, Vec<_>) = findings.iter().partition(|finding| stops(finding));
+fn decide(findings: &[Finding], depth: Depth) -> Result<Checked> {
+    let (stops, said): (Vec<_>, Vec<_>) =
+        findings.iter().partition(|finding| stops(finding, depth));
     together(stops.into_iter().map(error).collect())?;
     let warnings = said.iter().filter(|finding| is_said(finding)).map(|finding| text(finding));
     let unknown = said.iter().filter(|finding| finding.severity == Severity::Unknown).count();
@@ -61,13 +62,25 @@ fn decide(findings: &[Finding]) -> Result<Checked> {
     Ok(Checked { warnings: warnings.collect(), overrides: overrides(findings, now_ms()) })
 }
 
-/// What stops a run: a topic pair that must not be copied like this. That the target holds records is
-/// judged by the refusals, which know the ledger better.
-fn stops(finding: &Finding) -> bool {
-    finding.blocks && finding.topic.is_some() && finding.check != names::TARGET_EMPTY
+/// Checks whose question a run answers better by itself, a moment later: whether the target holds records
+/// of others (its refusals know the ledger, exit 5), and whether an open transaction ends in time (it waits
+/// for `run.open_transaction_wait`, then exit 3; what lies before the transaction is copied meanwhile).
+const ANSWERED_BY_THE_RUN: [&str; 2] = [names::TARGET_EMPTY, names::OPEN_TRANSACTIONS];
+
+/// Checks that look at which brokers are alive. A run that goes on has passed them before, and has its own
+/// patience for brokers that come back (exit 3 or 4, to be tried again): a worker that is started anew in an
+/// outage must not be told that the plan is wrong.
+const OF_BROKERS_ALIVE: [&str; 4] =
+    [names::LEADERS, names::MIN_INSYNC, names::TRANSACTION_LOG, names::OFFSETS_TOPIC];
+
+/// What stops a run.
+fn stops(finding: &Finding, depth: Depth) -> bool {
+    let by_itself = ANSWERED_BY_THE_RUN.contains(&finding.check);
+    let patient = depth == Depth::Again && OF_BROKERS_ALIVE.contains(&finding.check);
+    finding.blocks && !by_itself && !patient
 }
 
-/// What a run says: what failed, and what the plan allowed.
+/// What a run says: what failed and does not stop it, and what the plan allowed.
 fn is_said(finding: &Finding) -> bool {
     finding.check != names::TARGET_EMPTY
         && (finding.severity == Severity::Fail || finding.allowed.is_some())
@@ -116,21 +129,40 @@ mod tests {
     }
 
     #[test]
-    fn a_pair_that_fails_stops_a_run_and_a_cluster_that_fails_is_said() {
-        let cluster = finding(names::TRANSACTION_LOG, Severity::Fail, None);
-        let checked = decide(std::slice::from_ref(&cluster)).expect("it does not stop");
-        assert_eq!(checked.warnings, ["check `transaction-log`: because"]);
-        let pair = finding(names::RETENTION, Severity::Fail, Some("orders"));
-        let error = decide(&[cluster, pair]).expect_err("it stops");
-        assert_eq!((error.word(), error.exit_code()), (names::RETENTION, 7));
-        assert_eq!(error.hint.as_deref(), Some("do this"));
+    fn every_failed_check_stops_a_run_whether_of_a_topic_or_of_a_cluster() {
+        for (check, topic) in [(names::TRANSACTION_LOG, None), (names::RETENTION, Some("orders"))] {
+            let found = [finding(check, Severity::Fail, topic)];
+            let error = decide(&found, Depth::Begin).expect_err("it stops");
+            assert_eq!((error.word(), error.exit_code()), (check, 7));
+            assert_eq!(error.hint.as_deref(), Some("do this"));
+            let found = [finding(check, Severity::Warn, topic)];
+            assert_eq!(decide(&found, Depth::Begin).expect("no stop").warnings, [] as [String; 0]);
+        }
+    }
+
+    #[test]
+    fn an_open_transaction_is_said_and_the_run_waits_for_it() {
+        let open = finding(names::OPEN_TRANSACTIONS, Severity::Fail, Some("orders"));
+        let checked = decide(&[open], Depth::Begin).expect("it does not stop");
+        assert_eq!(checked.warnings, ["topic `orders`: because"]);
+    }
+
+    #[test]
+    fn brokers_that_are_down_stop_a_run_that_begins_and_not_one_that_goes_on() {
+        for check in OF_BROKERS_ALIVE {
+            let found = [finding(check, Severity::Fail, None)];
+            assert!(decide(&found, Depth::Begin).is_err(), "{check}");
+            assert_eq!(decide(&found, Depth::Again).expect("no stop").warnings.len(), 1, "{check}");
+        }
+        let other = [finding(names::TIMESTAMP_TYPE, Severity::Fail, Some("orders"))];
+        assert!(decide(&other, Depth::Again).is_err());
     }
 
     #[test]
     fn what_the_plan_allows_is_said_with_its_reason_and_recorded() {
         let mut allowed = finding(names::RETENTION, Severity::Warn, Some("orders"));
         allowed.allowed = Some("agreed".into());
-        let checked = decide(&[allowed]).expect("it is allowed");
+        let checked = decide(&[allowed], Depth::Begin).expect("it is allowed");
         assert_eq!(checked.warnings, ["topic `orders`: because (allowed by the plan: agreed)"]);
         assert_eq!(checked.overrides.len(), 1);
         assert_eq!(checked.overrides[0].what, names::RETENTION);
@@ -139,6 +171,6 @@ mod tests {
     #[test]
     fn records_on_the_target_are_for_the_refusals() {
         let empty = finding(names::TARGET_EMPTY, Severity::Fail, Some("orders"));
-        assert_eq!(decide(&[empty]).expect("no stop").warnings, [] as [String; 0]);
+        assert_eq!(decide(&[empty], Depth::Begin).expect("no stop").warnings, [] as [String; 0]);
     }
 }

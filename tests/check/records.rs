@@ -52,18 +52,20 @@ fn a_large_topic_is_only_sampled() -> Result<(), Error> {
 }
 
 #[test]
-fn an_open_transaction_is_told_with_its_partition() -> Result<(), Error> {
+fn an_open_transaction_fails_once_it_is_older_than_a_run_would_wait() -> Result<(), Error> {
     let source = &shared::clusters().source_oracle;
-    let (open, closed) = ("check-open-one", "check-open-none");
-    for topic in [open, closed] {
+    let (open, young, closed) = ("check-open-one", "check-open-young", "check-open-none");
+    for topic in [open, young, closed] {
         source.create_topic(topic, 1, &[])?;
         source.produce(topic, &[Record::in_partition(0).value("v")])?;
     }
     let producer = source.transactional("check-open", &[])?;
     producer.begin()?;
     producer.produce(open, &[Record::in_partition(0).value("v").at(1_700_000_000_000)])?;
+    producer.produce(young, &[Record::in_partition(0).value("v")])?;
     let checked = checked_between_the_shared("check-open", "topics.include = ['/check-open-.*/']");
     checked.is(names::OPEN_TRANSACTIONS, open, Fail);
+    checked.is(names::OPEN_TRANSACTIONS, young, Warn);
     checked.is(names::OPEN_TRANSACTIONS, closed, Pass);
     producer.abort()
 }

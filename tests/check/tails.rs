@@ -1,5 +1,7 @@
 //! What changes about topics while a tail goes on.
 
+use std::cell::Cell;
+
 use nix::sys::signal::Signal;
 
 use crate::brokers::{Error, Isolation, Oracle, Record, shared};
@@ -20,7 +22,12 @@ fn new_topics_and_new_partitions_are_copied_from_their_beginning_and_a_policy_en
 -> Result<(), Error> {
     let clusters = shared::clusters();
     let (source, target) = (&clusters.source_oracle, &clusters.target_oracle);
-    let record = |partition| Record::in_partition(partition).value("v").at(1_700);
+    // Keys of their own: while the target's policy is `compact`, its cleaner drops records without one.
+    let keys = Cell::new(0);
+    let record = |partition| {
+        keys.set(keys.get() + 1);
+        Record::in_partition(partition).key(format!("k{}", keys.get())).value("v")
+    };
     source.create_topic("check-tail-one", 1, &[])?;
     source.produce("check-tail-one", &[record(0), record(0)])?;
     // What is there when the tail begins is not copied; what comes later is, from its beginning.

@@ -22,7 +22,7 @@ fn a_check_that_fails_ends_with_7_and_says_so_in_every_form() -> Result<(), Erro
     let csv = folder.path().join("all.csv");
     let (out, csv) = (out.to_str().expect("UTF-8"), csv.to_str().expect("UTF-8"));
     let text = migration.verb("check", &["--out", out, "--csv", csv]).expect(7).stdout;
-    assert!(text.starts_with("check-verb: 1 check FAILED, a run would refuse"), "{text}");
+    assert!(text.starts_with("check-verb: 1 check FAILED, it must not be run like this"), "{text}");
     assert!(text.contains("source has 3 partitions, target has 2"), "{text}");
     let checks = fs::read_to_string(folder.path().join("found/checks.csv")).expect("checks.csv");
     assert_eq!(checks, fs::read_to_string(csv).expect("all.csv"));

@@ -45,7 +45,7 @@ impl Ours<'_> {
             acls: &site.facts.acls,
             principal: &site.facts.principal,
             cluster: site.authorized.as_ref(),
-            super_user: super_user(site),
+            super_user: super_user(site, &groups),
             everyone: &groups.everyone,
         };
         let granted = |right: &Right| match right.resource.kind {
@@ -174,13 +174,17 @@ impl Told<'_> {
 }
 
 /// Whether we are a super user, whom no ACL names: who may do something that the ACLs allow only to others
-/// is one. Whoever may not do everything with the cluster is none.
-fn super_user(site: &Site) -> Option<bool> {
+/// is one. Whoever may not do everything with the cluster, or not see a topic or group, is none.
+fn super_user(site: &Site, groups: &Groups) -> Option<bool> {
     /// Create, Alter, Describe, ClusterAction, AlterConfigs.
     const EVERYTHING: [i32; 5] = [5, 7, 8, 9, 11];
-    const WRITE: i32 = 4;
     let everything = |may: &BTreeSet<i32>| EVERYTHING.iter().all(|one| may.contains(one));
     if !site.authorized.as_ref().is_none_or(everything) {
+        return Some(false);
+    }
+    if site.topics.values().any(|looked| looked.denied)
+        || groups.may.values().any(BTreeSet::is_empty)
+    {
         return Some(false);
     }
     let Ok(Acls::List(acls)) = site.facts.acls.get() else { return None };
@@ -193,11 +197,20 @@ fn super_user(site: &Site) -> Option<bool> {
     if cluster == Judged::ForOthers && site.authorized.is_some() {
         return Some(true); // it may do everything, as was seen above
     }
-    site.topics.iter().find_map(|(name, looked)| {
+    let tells = |kind, name: &str, may: &BTreeSet<i32>, operations: &[Operation]| {
+        let for_others = |one: &&Operation| judged(kind, name, **one) == Judged::ForOthers;
+        let one = operations.iter().find(for_others)?;
+        Some(may.contains(&number(*one)?))
+    };
+    // Whoever has the least rights may not delete what ACLs speak of; a super user may.
+    let mut topics = site.topics.iter().filter_map(|(name, looked)| {
         let may = looked.authorized.as_ref()?;
-        let told = judged(ResourceKind::Topic, name, Operation::Write);
-        (told == Judged::ForOthers).then(|| may.contains(&WRITE))
-    })
+        tells(ResourceKind::Topic, name, may, &[Operation::Write, Operation::Delete])
+    });
+    let mut groups = groups.may.iter().filter_map(|(name, may)| {
+        tells(ResourceKind::Group, name, may, &[Operation::Read, Operation::Delete])
+    });
+    topics.next().or_else(|| groups.next())
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -126,7 +126,11 @@ fn grants(acl: &Acl, wanted: Operation) -> bool {
     acl.operation == wanted || acl.operation == All || (acl.allow && implied)
 }
 
-fn told(missing: Vec<MissingAcl>, same: &str) -> Vec<Verdict> {
+/// An answer without ACLs does not tell whether the cluster has an authorizer.
+const NONE_AT_ALL: &str = "the target shows no ACL at all: if it has no authorizer, everybody may do everything \
+                           there; else `--print-resources sh` has the commands";
+
+fn told(missing: Vec<MissingAcl>, target: &[Acl], same: &str) -> Vec<Verdict> {
     let mut by_principal: BTreeMap<(bool, String), Vec<Operation>> = BTreeMap::new();
     for MissingAcl { target, .. } in missing {
         by_principal.entry((target.allow, target.principal)).or_default().push(target.operation);
@@ -139,26 +143,26 @@ fn told(missing: Vec<MissingAcl>, same: &str) -> Vec<Verdict> {
         operations.dedup();
         let may = if allow { "may" } else { "may not" };
         let operations: Vec<_> = operations.iter().map(|one| format!("{one:?}")).collect();
-        Verdict::warn(format!(
+        let verdict = Verdict::warn(format!(
             "`{principal}` {may} {} on the source, and nothing says so on the target",
             operations.join(", ")
-        ))
-        .about(principal)
+        ));
+        let verdict = if target.is_empty() { verdict.hint(NONE_AT_ALL) } else { verdict };
+        verdict.about(principal)
     };
     by_principal.into_iter().map(verdict).collect()
 }
 
 fn check_topic(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
     let (source, target) = lists(look.facts)?;
-    Ok(told(of_topic(look.facts, pair, source, target), "the target has the source's ACLs"))
+    let missing = of_topic(look.facts, pair, source, target);
+    Ok(told(missing, target, "no ACL of the source is missing on the target"))
 }
 
 fn check_groups(look: &Look<'_>) -> Verdicts {
     let (source, target) = lists(look.facts)?;
-    Ok(told(
-        of_groups(look.facts, source, target),
-        "the target has the ACLs of the source's groups",
-    ))
+    let missing = of_groups(look.facts, source, target);
+    Ok(told(missing, target, "no ACL of the source's groups is missing on the target"))
 }
 
 #[cfg(test)]

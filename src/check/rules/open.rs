@@ -45,7 +45,8 @@ fn judge(
     );
     let verdict = match age {
         Some(age) if age > wait => Verdict::fail(format!(
-            "an open transaction holds {held} back for {}, longer than `run.open_transaction_wait` ({})",
+            "an open transaction holds {held} back for {}, longer than `run.open_transaction_wait` ({}): a \
+             run to the fence would wait that long and end with exit code 3",
             span(age),
             span(wait)
         )),

@@ -16,7 +16,8 @@ fn check_min_insync(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
     let needed = usize::try_from(target.number(NAME)?).unwrap_or(0);
     let replicas = target.replicas()?;
     let brokers = look.facts.target.brokers.len();
-    let mut found = vec![judge(needed, replicas, brokers)];
+    let there = matches!(target, OnTarget::There(_));
+    let mut found = vec![judge(needed, replicas, brokers, there)];
     if let OnTarget::There(topic) = target
         && found[0].severity != crate::check::Severity::Fail
     {
@@ -33,15 +34,20 @@ fn check_min_insync(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
     Ok(found)
 }
 
-/// Judges `min.insync.replicas` against the replicas that a partition has and the brokers alive.
-pub fn judge(needed: usize, replicas: usize, brokers: usize) -> Verdict {
+/// Judges `min.insync.replicas` against the replicas that a partition has and the brokers alive. A topic
+/// that is `there` takes writes with a broker down; one that is not cannot be made.
+pub fn judge(needed: usize, replicas: usize, brokers: usize, there: bool) -> Verdict {
     let counts = format!(
         "target `{NAME}={needed}`, {replicas} replicas per partition, {brokers} brokers alive"
     );
     if needed > replicas {
         Verdict::fail(format!("{counts}: no write can succeed"))
+    } else if needed > brokers {
+        Verdict::fail(format!("{counts}: no write can succeed now"))
+    } else if replicas > brokers && !there {
+        Verdict::fail(format!("{counts}: not every replica has a broker, it cannot be created"))
     } else if replicas > brokers {
-        Verdict::fail(format!("{counts}: not every replica has a broker"))
+        Verdict::warn(format!("{counts}: not every replica has a broker"))
     } else if replicas > 1 && needed == replicas {
         Verdict::warn(format!("{counts}: one broker down stops all writes"))
     } else if replicas == 1 && brokers > 1 {
@@ -106,6 +112,7 @@ fn led(side: &str, topic: &TopicFacts) -> Result<Verdict, String> {
 
 #[cfg(test)]
 mod tests {
+    use super::judge;
     use crate::check::facts::Known;
     use crate::check::fixture::{create, facts, judged};
     use crate::check::names::{LEADERS, MIN_INSYNC};
@@ -134,6 +141,16 @@ mod tests {
         let found = judged(&facts, MIN_INSYNC);
         assert_eq!(found[0].severity, Fail);
         assert!(found[0].reason.contains("(partition 4: 1 of 3)"), "{}", found[0].reason);
+    }
+
+    #[test]
+    fn a_topic_with_a_broker_down_takes_writes_until_too_few_are_alive_and_one_replica_on_one_broker_is_all_there_is()
+     {
+        assert_eq!(judge(2, 3, 2, true).severity, Warn);
+        assert_eq!(judge(2, 3, 2, false).severity, Fail, "it cannot be created");
+        assert_eq!(judge(2, 3, 1, true).severity, Fail);
+        assert_eq!(judge(1, 1, 1, true).severity, Pass);
+        assert_eq!(judge(1, 1, 1, false).severity, Pass);
     }
 
     #[test]

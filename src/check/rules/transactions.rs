@@ -52,7 +52,7 @@ fn internal(
             .firm()
             .into();
         }
-        let mut verdict = replicas::judge(needed, wanted, brokers);
+        let mut verdict = replicas::judge(needed, wanted, brokers, false);
         verdict.reason = format!("target `{name}` is not made yet: {}", verdict.reason);
         return Ok(vec![verdict]);
     };
@@ -65,7 +65,7 @@ fn internal(
     let partitions = topic.partitions.get();
     let partitions = partitions.map_err(|why| format!("target `{name}` partitions: {why}"))?;
     let fewest = partitions.iter().map(|one| one.replicas.len()).min().unwrap_or(0);
-    let mut found = vec![replicas::judge(needed, fewest, brokers)];
+    let mut found = vec![replicas::judge(needed, fewest, brokers, true)];
     let stuck =
         partitions.iter().filter(|one| one.isr.len() < needed || one.leader.is_none()).count();
     if stuck > 0 {

@@ -27,7 +27,7 @@ pub struct CheckReport {
 }
 
 impl CheckReport {
-    /// 7 where a run would refuse, else 0.
+    /// 7 where something fails or must be answered, else 0.
     pub fn exit_code(&self) -> u8 {
         if self.findings.iter().any(|finding| finding.blocks) { 7 } else { 0 }
     }

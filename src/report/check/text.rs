@@ -58,7 +58,7 @@ impl CheckReport {
                 format!("{} must be answered before a run", counted(open, "check"))
             }
             (failed, _) => format!(
-                "{} FAILED, a run would refuse; nothing was written",
+                "{} FAILED, it must not be run like this; nothing was written",
                 counted(failed, "check")
             ),
         }
@@ -193,7 +193,9 @@ at once what is older, and the oldest record is 1 d 00 h old
 created), at least until the cutover
 ";
         assert!(
-            text.starts_with("t: 1 check FAILED, a run would refuse; nothing was written\n\n"),
+            text.starts_with(
+                "t: 1 check FAILED, it must not be run like this; nothing was written\n\n"
+            ),
             "{text}"
         );
         assert!(text.contains(failed), "{text}");
