@@ -48,6 +48,12 @@ impl ClusterError {
     pub fn is_denied(&self) -> bool {
         self.class == Class::Final && self.what.contains("uthorization failed")
     }
+
+    /// Whether a broker does not know a topic or partition: final where it was asked for by mistake, and
+    /// passing where the topic is known to be there.
+    pub fn is_unknown_topic(&self) -> bool {
+        self.class == Class::Final && self.what.contains("nknown topic or partition")
+    }
 }
 
 impl fmt::Display for ClusterError {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::cluster::{
-    Admin, At, ClusterError, Connection, Isolation, LogRange, LogReader, OffsetAt, Reached,
+    Admin, At, Class, ClusterError, Connection, Isolation, LogRange, LogReader, OffsetAt, Reached,
 };
 use crate::error::Error;
 use crate::ledger::{Entry, Header, LaneState, ReplayError, decode};
@@ -207,7 +207,9 @@ impl LedgerReader {
                 std::thread::sleep(GONE_PAUSE);
             }
             if !self.logs.lacks(self.topic()) {
-                return ReadError::Cluster(error);
+                // It is there: a broker that has just started says otherwise.
+                let class = if error.is_unknown_topic() { Class::Retriable } else { error.class };
+                return ReadError::Cluster(ClusterError { class, ..error });
             }
         }
         ReadError::Gone(self.topic.to_string())
