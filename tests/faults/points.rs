@@ -24,10 +24,9 @@ const AT_A_TIME: usize = 14;
 
 /// In the order in which a transaction passes them.
 const POINTS: [Point; 12] = [
-    // The epoch is raised because the answer to a data commit came late.
+    // Both: it is fenced anew because a data commit failed before it was sent.
     Point::new("lane-in-fence", Place::Lane, 1)
-        .after("lane-after-commit=2*off->1*sleep(2000)->off"),
-    // It is fenced anew because a data commit failed before it was sent.
+        .after("lane-before-commit=2*off->1*return(abort)->off"),
     Point::new("lane-after-fence", Place::Lane, 1)
         .after("lane-before-commit=2*off->1*return(abort)->off"),
     // The bindings are the first transaction.
