@@ -1,7 +1,7 @@
 //! The second reading: every record of a suspect, on both sides.
 
 use super::compared::Compared;
-use super::detail::{Collect, judge_lines};
+use super::detail::{Collect, Found, judge_lines};
 use super::large::judge_large;
 use super::look::Offsets;
 use super::part::Part;
@@ -83,8 +83,8 @@ pub(super) fn second_reading(
         .collect();
     let mut overtaken_on = Side::Source;
     for _ in 0..ATTEMPTS {
-        pass.board.wait("proof", format!("{} keys to be read again", compared.suspects.len()));
         pass.refresh_log_starts(&mut parts)?;
+        pass.board.wait("proof", format!("{} keys to be read again", compared.suspects.len()));
         let read = read_again(pass, scope, &parts, compared);
         pass.board.go_on("proof");
         match read {
@@ -116,7 +116,7 @@ fn read_again(
     for (index, (now, then)) in parts.iter().zip(&scope.parts).enumerate() {
         let moved = |side| now.reach(side).log_start > then.reach(side).log_start;
         detail.overtaken[index] =
-            suspects.touch(index, now.topic) && (moved(Side::Source) || moved(Side::Target));
+            suspects.touch(index, now) && (moved(Side::Source) || moved(Side::Target));
     }
     let mut merged = Vec::new();
     for sinks in sinks {
@@ -127,8 +127,14 @@ fn read_again(
     let [source, target] =
         merged.try_into().unwrap_or_else(|_| unreachable!("two sides were read"));
     let most = pass.budget.lines;
+    // Both come in the order of keys.
+    let mut of_large = of_large.into_iter().peekable();
     judge_lines(source, target, most, &|topic| rules(scope, topic), &mut |found| {
         unless_stopped(pass.board)?;
+        let before = |large: &Found| (large.topic, &large.key) < (found.topic, &found.key);
+        while let Some(large) = of_large.next_if(before) {
+            detail.take(scope, large)?;
+        }
         detail.take(scope, found)
     })?;
     for found in of_large {

@@ -2,9 +2,10 @@
 
 use std::collections::HashSet;
 
-use xxhash_rust::xxh3::xxh3_128;
+use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 use super::manifest::{Manifest, PartitionPair};
+use super::part::Part;
 
 /// A key with more records than memory has room to compare one by one at once.
 #[derive(Debug, Clone)]
@@ -40,8 +41,17 @@ impl Span {
     /// No offset at all.
     pub const NOTHING: Self = Self { from: i64::MAX, until: i64::MIN };
 
+    /// Widens both sides' spans over all records of a pair.
+    pub fn cover_pair(spans: &mut [Self; 2], pair: &PartitionPair) {
+        for (span, manifest) in spans.iter_mut().zip([&pair.source, &pair.target]) {
+            if let Some(manifest) = manifest {
+                span.cover(manifest);
+            }
+        }
+    }
+
     /// Widens it over all records of a manifest.
-    pub fn cover(&mut self, manifest: &Manifest) {
+    fn cover(&mut self, manifest: &Manifest) {
         for offset in [manifest.first_offset, manifest.last_offset, manifest.first_foreign] {
             if offset >= 0 {
                 self.from = self.from.min(offset);
@@ -98,12 +108,7 @@ impl Suspects {
         }
         self.groups.insert(group(topic, key));
         for pair in pairs {
-            let spans = &mut self.spans[part_of(pair)];
-            for (span, manifest) in spans.iter_mut().zip([&pair.source, &pair.target]) {
-                if let Some(manifest) = manifest {
-                    span.cover(manifest);
-                }
-            }
+            Span::cover_pair(&mut self.spans[part_of(pair)], pair);
         }
         true
     }
@@ -113,9 +118,13 @@ impl Suspects {
         self.groups.contains(&group(topic, key))
     }
 
-    /// Whether a part, which is of this topic, may hold a suspect.
-    pub fn touch(&self, part: usize, topic: u32) -> bool {
-        self.spans(part).is_some() || self.large.iter().any(|large| large.topic == topic)
+    /// Whether a part, which has this index, may hold a suspect.
+    pub fn touch(&self, index: usize, part: &Part) -> bool {
+        let holds = |large: &Large| {
+            let has = |pair: &PartitionPair| pair.partition == part.source.partition;
+            large.topic == part.topic && large.pairs.iter().any(has)
+        };
+        self.spans(index).is_some() || self.large.iter().any(holds)
     }
 
     /// How many keys.
@@ -138,16 +147,14 @@ impl Suspects {
 
 /// What stands for a key of a topic.
 pub fn group(topic: u32, key: Option<&[u8]>) -> u128 {
-    let mut bytes = Vec::with_capacity(5 + key.map_or(0, <[u8]>::len));
-    bytes.extend_from_slice(&topic.to_le_bytes());
-    bytes.push(u8::from(key.is_some()));
-    bytes.extend_from_slice(key.unwrap_or_default());
-    xxh3_128(&bytes)
+    let seed = u64::from(topic) << 1 | u64::from(key.is_some());
+    xxh3_128_with_seed(key.unwrap_or_default(), seed)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::TopicPartition;
 
     #[test]
     fn suspects_are_known_again_and_their_places_covered() {
@@ -167,6 +174,16 @@ mod tests {
         assert!(!suspects.add(0, Some(b"no room"), &[], part_of));
         assert!(suspects.contains(0, Some(b"k")) && suspects.contains(0, None));
         assert!(!suspects.contains(0, Some(b"")) && !suspects.contains(1, None));
+        let of = |topic, number| Part {
+            topic,
+            source: TopicPartition::new("s", number),
+            ..super::super::part::tests::part()
+        };
+        assert!(suspects.touch(0, &of(0, 0)) && !suspects.touch(1, &of(0, 1)));
+        let large = Large { topic: 0, key: None, pairs: vec![pair(1, manifest(0, 9), None)] };
+        suspects.large.push(large);
+        assert!(suspects.touch(1, &of(0, 1)), "a large key lies there");
+        assert!(!suspects.touch(1, &of(1, 1)) && !suspects.touch(1, &of(0, 3)), "not there");
         let span = |from, until| Span { from, until };
         assert_eq!(suspects.spans(0), Some([span(5, 31), span(3, 5)]));
         assert_eq!(suspects.spans(1), None);

@@ -29,6 +29,7 @@ mod table;
 
 pub use coarse::{coarse, coarse_because};
 pub use compare::compare;
+pub use same::{Timeless, timeless, unwritable};
 
 use super::difference::{Difference, Kind};
 use super::line::Line;

@@ -7,7 +7,7 @@ use crate::digest::RecordDigest;
 use crate::reconcile::line::Line;
 
 /// What stands for a record whose timestamp could not be written: key and value, and headers.
-pub(super) type Timeless = (RecordDigest, RecordDigest);
+pub type Timeless = (RecordDigest, RecordDigest);
 
 /// Whether `target` is what the pipe had to make of `source`.
 pub(super) fn same(source: &Line, target: &Line) -> bool {
@@ -17,12 +17,12 @@ pub(super) fn same(source: &Line, target: &Line) -> bool {
 /// `source` without its timestamp, if librdkafka cannot write that: for timestamp 0 it writes the present
 /// time (measured; none, −5 and 1 are kept). Where timestamps are not compared, both sides
 /// have none and equal digests.
-pub(super) fn unwritable(source: &Line) -> Option<Timeless> {
+pub fn unwritable(source: &Line) -> Option<Timeless> {
     (source.timestamp == Some(0)).then(|| timeless(source))
 }
 
 /// A record but for its timestamp.
-pub(super) fn timeless(line: &Line) -> Timeless {
+pub fn timeless(line: &Line) -> Timeless {
     (line.value, line.headers)
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::chunks::Unlike;
 use crate::digest::RecordDigest;
 use crate::error::Side;
-use crate::reconcile::judge::PartitionLines;
+use crate::reconcile::judge::{PartitionLines, Timeless, timeless, unwritable};
 use crate::reconcile::line::Line;
 use crate::reconcile::manifest::Place;
 
@@ -15,8 +15,10 @@ pub(super) type Wanted<'a> = dyn Fn(i32, &Line) -> bool + Sync + 'a;
 /// Where records that are wanted may lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Where {
-    /// Only where the sides are unlike, and behind the range that is proved.
+    /// Only where the sides are unlike.
     Near,
+    /// Behind the range that is proved: what has arrived since.
+    Behind,
     /// Wherever the key has records.
     Anywhere,
 }
@@ -32,37 +34,46 @@ pub(super) fn gather<E>(
     mut read: impl FnMut(Where, &Wanted<'_>) -> Result<Kept, E>,
 ) -> Result<Option<Vec<PartitionLines>>, E> {
     let inside = |partition: i32, line: &Line| {
-        line.place == Place::Beyond
-            || unlike
+        line.place != Place::Beyond
+            && unlike
                 .get(&partition)
                 .is_some_and(|sides| sides[line.side as usize].contains(line.offset))
     };
     let Some(mut lines) = read(Where::Near, &inside)? else { return Ok(None) };
-    let alone = alone(&lines);
-    if !alone.is_empty() {
-        let like =
-            |partition: i32, line: &Line| alone.contains(&line.digest) && !inside(partition, line);
-        let Some(more) = read(Where::Anywhere, &like)? else { return Ok(None) };
-        lines.extend(more);
+    let lacking = alone(&lines);
+    if !lacking.is_empty() {
+        // On a live topic far more may have arrived than there is room for.
+        let untimed: HashSet<Timeless> =
+            lines.iter().filter_map(|(_, line)| unwritable(line)).collect();
+        let arrived = |_: i32, line: &Line| {
+            line.place == Place::Beyond
+                && (lacking.contains(&line.digest) || untimed.contains(&timeless(line)))
+        };
+        let Some(late) = read(Where::Behind, &arrived)? else { return Ok(None) };
+        lines.extend(late);
+        let alone = alone(&lines);
+        let like = |partition: i32, line: &Line| {
+            line.place != Place::Beyond && alone.contains(&line.digest) && !inside(partition, line)
+        };
+        if !alone.is_empty() {
+            let Some(more) = read(Where::Anywhere, &like)? else { return Ok(None) };
+            lines.extend(more);
+        }
     }
     lines.sort_unstable_by_key(|(partition, line)| (*partition, line.offset));
-    let mut found: Vec<PartitionLines> = partitions
-        .iter()
-        .map(|partition| PartitionLines {
-            partition: *partition,
-            source: Vec::new(),
-            target: Vec::new(),
-        })
-        .collect();
+    let empty = |&partition: &i32| {
+        (partition, PartitionLines { partition, source: Vec::new(), target: Vec::new() })
+    };
+    let mut found: BTreeMap<i32, PartitionLines> = partitions.iter().map(empty).collect();
     for (partition, line) in lines {
-        if let Some(lines) = found.iter_mut().find(|lines| lines.partition == partition) {
+        if let Some(lines) = found.get_mut(&partition) {
             match line.side {
                 Side::Source => lines.source.push(line),
                 Side::Target => lines.target.push(line),
             }
         }
     }
-    Ok(Some(found))
+    Ok(Some(found.into_values().collect()))
 }
 
 /// Digests of which one side has more records than the other, in some partition.

@@ -1,11 +1,11 @@
 //! Keys with more records than memory has room to compare one by one: topics without keys, above all.
 //!
-//! Three more readings of both sides, each of which keeps little:
+//! More readings of both sides, each of which keeps little:
 //!
-//! 1. Digests of stretches ([`chunks`]) say where the sides are unlike.
-//! 2. There, every record is kept. What has its equal there is matched.
-//! 3. Of what has none, all records that are like it are kept, wherever they lie: a double has its
-//!    original elsewhere, a record that moved its new place.
+//! 1. Digests of stretches ([`chunks`]) say where the sides are unlike: one reading for all such keys.
+//! 2. There, every record of a key is kept. What has its equal there is matched.
+//! 3. Of what has none, all records that are like it are kept: those that have arrived since, then wherever
+//!    they lie. A double has its original elsewhere, a record that moved its new place.
 //!
 //! From these records the judge says what it would say from all of them.
 
@@ -94,12 +94,8 @@ fn spans(parts: &[Part], large: &[Large]) -> Vec<[Span; 2]> {
     let mut spans = vec![[Span::NOTHING; 2]; parts.len()];
     for one in large {
         for pair in &one.pairs {
-            let spans = &mut spans[part_of(parts, one.topic, pair.partition)];
-            for (span, manifest) in spans.iter_mut().zip([&pair.source, &pair.target]) {
-                if let Some(manifest) = manifest {
-                    span.cover(manifest);
-                }
-            }
+            let at = part_of(parts, one.topic, pair.partition);
+            Span::cover_pair(&mut spans[at], pair);
         }
     }
     spans
@@ -130,7 +126,7 @@ fn cut(pass: &Pass<'_>, again: &Again<'_>, large: &[Large], mean: u64) -> Reread
     Ok(stretches)
 }
 
-/// Second and third reading: the records that matter, by partition; `None` if they are too many.
+/// The readings of one key: the records that matter, by partition; `None` if they are too many.
 fn lines(
     pass: &Pass<'_>,
     again: &Again<'_>,
@@ -148,11 +144,14 @@ fn lines(
         let range = |side: Side, part: usize| {
             let this = &again.parts[part];
             let unlike = unlike.get(&this.source.partition).filter(|_| this.topic == one.topic)?;
-            let span = match (place, unlike[side as usize].span()) {
-                (Where::Anywhere, _) => spans[part][side as usize],
-                (Where::Near, Some(at)) => Span { from: at.start, until: at.end },
+            let span = match place {
+                Where::Near => {
+                    let at = unlike[side as usize].span()?;
+                    Span { from: at.start, until: at.end }
+                }
                 // What has arrived since lies behind all records.
-                (Where::Near, None) => Span::NOTHING,
+                Where::Behind => Span::NOTHING,
+                Where::Anywhere => spans[part][side as usize],
             };
             Some(again.range(side, part, span))
         };

@@ -144,19 +144,29 @@ proptest! {
     #[test]
     fn from_the_records_that_matter_the_judge_says_what_it_says_from_all(
         mut topic in topic(), tamperings in prop::collection::vec(tampering(), 0..4), mean in 1u64..4,
-        ledger: bool,
+        ledger: bool, zero: bool, in_flight in 0usize..4,
     ) {
         for tampering in &tamperings {
             topic.tamper(tampering);
         }
+        // librdkafka has written another time for these. That such a record arrived late, behind others, only
+        // all records can tell: its digest is no part of the sequence that the copy has.
+        let zero = zero && (ledger || in_flight == 0);
+        for record in topic.source.iter_mut().flatten().filter(|record| zero && record.timestamp == 1) {
+            record.timestamp = 0;
+        }
         let rules = Rules { policy: Policy::Delete, ledger };
         for key in KEYS {
-            let lines = topic.lines(key, ledger);
+            let mut lines = topic.lines(key, ledger);
+            for partition in lines.iter_mut().filter(|_| !ledger) {
+                let late = partition.target.len().saturating_sub(in_flight);
+                partition.target[late..].iter_mut().for_each(|line| line.place = Place::Beyond);
+            }
             let bytes = key.map(|key| [key]);
             let bytes = bytes.as_ref().map(|key| &key[..]);
             let (some, readings) = gathered(&lines, mean, ledger);
             let shown = |lines: &[PartitionLines]| lines.iter().map(|l| l.source.len() + l.target.len()).sum::<usize>();
-            prop_assert!(shown(&some) <= shown(&lines) && readings <= 2);
+            prop_assert!(shown(&some) <= shown(&lines) && readings <= 3);
             // Of records that are equal in all, any may stand for the others. How many records stand at other
             // places is the one thing that cannot be told.
             let first_equal = |of: &[Line], offset: Option<i64>| {
