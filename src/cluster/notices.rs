@@ -76,7 +76,8 @@ impl Notices {
     /// Takes a log line; `level` is syslog's (0 emergency to 7 debug).
     pub(super) fn log(&self, level: i32, facility: &str, line: &str) {
         let line = tidy(line);
-        if facility == "APIVERSION" {
+        // On other levels it complains.
+        if facility == "APIVERSION" && level == 7 {
             self.note_version(line);
             return;
         }
@@ -193,6 +194,14 @@ mod tests {
         say("1..6");
         notices.log(7, "APIVERSION", "[thrd:main]: b:9092/1: Broker API support:");
         assert_eq!(notices.api_versions(), BTreeMap::from([(2, (1, 6))]));
+    }
+
+    #[test]
+    fn what_the_library_complains_of_about_versions_is_shown() {
+        let notices = notices();
+        let line = "b:9092/1: ApiVersionRequest v3 failed due to invalid request";
+        notices.log(3, "APIVERSION", line);
+        assert!(notices.shown.recently(&format!("source {line}")));
     }
 
     fn notices() -> Notices {

@@ -53,6 +53,29 @@ fn refused_credentials_are_told_at_once_and_never_shown() -> Result<(), Error> {
 }
 
 #[test]
+fn a_client_that_cannot_be_made_says_why() {
+    // Nobody is asked: the library refuses what it is given.
+    let error = |properties: &[(&str, &str)]| {
+        let properties: BTreeMap<String, String> =
+            properties.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+        let connection = Connection::new(Side::Target, "127.0.0.1:1", &properties, "test");
+        let error = connection.probe(SOON).expect_err("no client without them");
+        assert_eq!((error.side, error.class), (Side::Target, Class::Final), "{error}");
+        error.what
+    };
+    // One client after another: what a failed one frees must not be freed again. A transactional one has
+    // interceptors, which the library frees when it fails.
+    for id in [&[][..], &[("transactional.id", "t")]] {
+        let tls = [&[("security.protocol", "ssl"), ("ssl.ca.location", "/nonexistent")], id];
+        let tls = error(&tls.concat());
+        assert!(tls.contains("ssl.ca.location"), "{tls}");
+        let sasl = [("security.protocol", "sasl_plaintext"), ("sasl.mechanism", "PLAIN")];
+        let sasl = error(&[&sasl, id].concat());
+        assert!(sasl.contains("sasl.username"), "{sasl}");
+    }
+}
+
+#[test]
 fn reading_goes_on_after_the_only_broker_was_away() -> Result<(), Error> {
     let cluster = Cluster::builder("away").start()?;
     let oracle = Oracle::start(&cluster.bootstrap())?;

@@ -24,6 +24,9 @@ const QUEUE: usize = 8 << 20;
 /// How long reading may take, of all topics together; then what was seen has to do.
 const TIME: Duration = Duration::from_secs(30);
 
+/// Of a topic that was not reached within it.
+const NO_TIME: &str = "no time was left to look at its records";
+
 /// Which end of a partition.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
@@ -145,6 +148,12 @@ impl Reading {
         if Instant::now() >= self.until {
             let skipped: BTreeSet<_> = some.iter().map(|(range, _)| &range.at.topic).collect();
             tracing::debug!(?skipped, "no time left for their samples");
+            for topic in skipped {
+                // What was seen of the oldest records has to do; without any of them nothing was looked at.
+                if self.samplers.get(topic).is_some_and(|(_, bytes)| *bytes == 0) {
+                    self.failed.insert(topic.clone(), NO_TIME.to_owned());
+                }
+            }
             return Ok(());
         }
         let ranges: Vec<LogRange> = some.iter().map(|(range, _)| range.clone()).collect();
@@ -169,6 +178,27 @@ impl Reading {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cluster::Connection;
+    use crate::error::Side;
+
+    #[test]
+    fn a_topic_that_no_time_was_left_for_was_not_looked_at() {
+        let topics: [Arc<str>; 2] = ["seen".into(), "skipped".into()];
+        let samplers = topics.iter().zip([10, 0]);
+        let mut reading = Reading {
+            until: Instant::now(),
+            samplers: samplers.map(|(topic, bytes)| (topic.clone(), (Sampler::new(1), bytes))).collect(),
+            failed: BTreeMap::new(),
+        };
+        let range = |topic: &Arc<str>| {
+            (LogRange { at: TopicPartition::new(topic.clone(), 0), from: 0, until: 9 }, 5)
+        };
+        let nowhere = Connection::new(Side::Source, "127.0.0.1:1", &BTreeMap::new(), "test");
+        let mut log = LogReader::open(&nowhere, Isolation::Committed).expect("it does not connect");
+        reading.read(&mut log, &topics.each_ref().map(range)).expect("nothing is read");
+        assert_eq!(reading.failed, BTreeMap::from([("skipped".into(), NO_TIME.to_owned())]));
+    }
+
     fn froms(records: i64, end: End) -> Vec<i64> {
         let partition = |number| PartitionFacts {
             number,

@@ -186,7 +186,7 @@ impl Offsets {
         depth: Depth,
     ) -> Self {
         let admin = clusters.admin(side);
-        let (mut led, mut readable) = (Vec::new(), Vec::new());
+        let (mut led, mut readable, mut unreadable) = (Vec::new(), Vec::new(), Vec::new());
         for (name, detail) in details {
             let Ok(Some(detail)) = detail else { continue };
             if detail.internal {
@@ -197,9 +197,7 @@ impl Offsets {
                 // One that nobody leads would be asked for until our patience ends.
                 if partition.leader.is_some() {
                     let at = TopicPartition::new(name.as_str(), number);
-                    if may_read {
-                        readable.push(at.clone());
-                    }
+                    if may_read { &mut readable } else { &mut unreadable }.push(at.clone());
                     led.push(at);
                 }
             }
@@ -218,8 +216,8 @@ impl Offsets {
         }
         asked.newest = newest(admin, &led);
         asked.oldest = timestamps(clusters, side, Isolation::Committed, asked.from(&readable));
-        for at in led.iter().filter(|at| !readable.contains(at)) {
-            asked.oldest.insert(at.clone(), Known::unknown("no right to read the topic"));
+        for at in unreadable {
+            asked.oldest.insert(at, Known::unknown("no right to read the topic"));
         }
         let held: Vec<(TopicPartition, i64)> = asked.held(&readable);
         asked.open_since = led.into_iter().map(|at| (at, Known::Known(None))).collect();

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Admin, CHUNK, REQUEST};
-use crate::cluster::class::{Call, Class, ClusterError, classify};
+use super::{Admin, CHUNK, REQUEST, none_passes};
+use crate::cluster::class::ClusterError;
 use crate::cluster::sys::code::Code;
 use crate::cluster::sys::fault::Fault;
 use crate::cluster::sys::groups;
@@ -59,15 +59,9 @@ impl Admin {
             let answer = self.retry("cannot describe the groups", || {
                 let request = groups::describe(&self.client, chunk, true, REQUEST)?;
                 let answer = groups::described(&request.wait(REQUEST * 2)?);
-                // What passes is asked again for all of them.
-                let passing = answer
-                    .iter()
-                    .filter_map(|group| group.as_ref().err())
-                    .find(|(_, fault)| classify(Call::Ask, fault) == Class::Retriable);
-                match passing {
-                    Some((_, fault)) => Err(fault.clone()),
-                    None => Ok(answer),
-                }
+                let failed = answer.iter().filter_map(|group| group.as_ref().err());
+                none_passes(failed.map(|(_, fault)| fault.clone()))?;
+                Ok(answer)
             })?;
             found.extend(answer.into_iter().map(|group| match group {
                 Ok(group) => (group.name.clone(), Ok(detail(group))),

@@ -21,7 +21,7 @@ pub use topics::{
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::class::{Call, Class, ClusterError};
+use super::class::{Call, Class, ClusterError, classify};
 use super::connect::Connection;
 use super::sys::client::{Client, Role};
 use super::sys::code::Code;
@@ -135,5 +135,27 @@ impl Admin {
 
     fn error(&self, what: &str, fault: &Fault) -> ClusterError {
         self.connection.error(Call::Ask, what, fault, Some(self.client.notices()))
+    }
+}
+
+/// Of an answer whose items fail one by one: the first fault that passes, as an error. Then all of them are
+/// asked for again.
+fn none_passes(faults: impl IntoIterator<Item = Fault>) -> Result<(), Fault> {
+    let passes = |fault: &Fault| classify(Call::Ask, fault) == Class::Retriable;
+    faults.into_iter().find(passes).map_or(Ok(()), Err)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_fault_that_passes_is_reason_to_ask_again_and_lasting_ones_are_not() {
+        let of = |codes: &[Code]| none_passes(codes.iter().map(|code| Fault::from_code(*code)));
+        let lasting = [Code::OK, Code::TOPIC_DENIED, Code::UNKNOWN_TOPIC_OR_PARTITION];
+        assert_eq!(of(&lasting), Ok(()));
+        assert_eq!(of(&[]), Ok(()));
+        let passing = of(&[lasting[1], Code::REQUEST_TIMED_OUT, lasting[2], Code::TIMED_OUT]);
+        assert_eq!(passing.map_err(|fault| fault.code), Err(Code::REQUEST_TIMED_OUT));
     }
 }

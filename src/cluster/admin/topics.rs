@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{Admin, CHUNK, PATIENCE, REQUEST};
-use crate::cluster::class::{Call, Class, ClusterError, classify};
+use super::{Admin, CHUNK, PATIENCE, REQUEST, none_passes};
+use crate::cluster::class::{Call, ClusterError};
 use crate::cluster::connect::Connection;
 use crate::cluster::sys::client::Client;
 use crate::cluster::sys::code::Code;
@@ -166,12 +166,8 @@ impl Admin {
                 let names = chunk.iter().copied();
                 let request = topics::describe(&self.client, names, true, REQUEST)?;
                 let answer = topics::described(&request.wait(REQUEST * 2)?);
-                // What passes is asked again for all of them.
-                let passing = answer.iter().map(|topic| topic.code).find(|code| {
-                    classify(Call::Ask, &Fault::from_code(*code)) == Class::Retriable
-                        && !missing(*code)
-                });
-                passing.map_or(Ok(answer), |code| Err(Fault::from_code(code)))
+                none_passes(answer.iter().map(|topic| Fault::from_code(topic.code)))?;
+                Ok(answer)
             })?;
             found.extend(answer.into_iter().map(|topic| {
                 let what = format!("cannot describe topic `{}`", topic.name);
@@ -203,7 +199,9 @@ impl Admin {
         for chunk in names.chunks(CHUNK / 4) {
             let answer = self.retry("cannot read the topics' configurations", || {
                 let request = configs::describe(&self.client, Of::Topics(chunk), REQUEST);
-                Ok(configs::described(&request.wait(REQUEST * 2)?))
+                let answer = configs::described(&request.wait(REQUEST * 2)?);
+                none_passes(answer.iter().filter_map(|(_, found)| found.as_ref().err().cloned()))?;
+                Ok(answer)
             })?;
             found.extend(answer.into_iter().map(|(name, entries)| {
                 let what = format!("cannot read the configurations of topic `{name}`");

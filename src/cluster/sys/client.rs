@@ -29,7 +29,7 @@ pub(crate) struct Client {
     role: Role,
     /// The callbacks read it through the client's opaque pointer until the client is gone.
     notices: Arc<Notices>,
-    /// The interceptors count here until the client is gone.
+    /// The interceptors of a transactional producer count here until the client is gone.
     copies: Arc<Copies>,
 }
 
@@ -74,10 +74,17 @@ impl Client {
         })?;
         let mut text = [0 as c_char; 512];
         let copies = Arc::<Copies>::default();
+        let counts = config.get("transactional.id").is_some();
         // SAFETY: the configuration is live; the callbacks only use the opaques, which the client
-        // keeps alive; `rd_kafka_new` takes the configuration over when it succeeds.
+        // keeps alive; nobody frees the configuration once `rd_kafka_new` had it.
         let raw = unsafe {
-            Copies::attach(&copies, native.ptr())?;
+            if counts {
+                Copies::attach(&copies, native.ptr())?;
+            }
+            // `rd_kafka_new` takes it over when it succeeds. When it fails after its copy of the struct, it
+            // has freed the interceptors that ours still points to (librdkafka 2.12.1, librdkafka#4142):
+            // so ours is leaked, once, in a process that cannot go on.
+            let native = ManuallyDrop::new(native);
             rd::rd_kafka_conf_set_opaque(
                 native.ptr(),
                 Arc::as_ptr(&notices).cast::<c_void>().cast_mut(),
@@ -91,19 +98,15 @@ impl Client {
             };
             rd::rd_kafka_new(kind, native.ptr(), text.as_mut_ptr(), text.len())
         };
-        match NonNull::new(raw) {
-            Some(raw) => {
-                let _taken_over = ManuallyDrop::new(native);
-                let client = Arc::new(Client { raw, role, notices, copies });
-                if client.copies.is_counting() {
-                    Ok(client)
-                } else {
-                    Err(Fault::new(Code::INVALID_ARG, "the client cannot count its requests"))
-                }
-            }
+        let Some(raw) = NonNull::new(raw) else {
             // SAFETY: the call has written a C string.
-            None => Err(Fault::new(Code::INVALID_ARG, unsafe { super::text(text.as_ptr()) })),
+            return Err(Fault::new(Code::INVALID_ARG, unsafe { super::text(text.as_ptr()) }));
+        };
+        let client = Arc::new(Client { raw, role, notices, copies });
+        if counts && !client.copies.is_counting() {
+            return Err(Fault::new(Code::INVALID_ARG, "the client cannot count its requests"));
         }
+        Ok(client)
     }
 
     /// Where its log lines and errors go.
@@ -111,7 +114,7 @@ impl Client {
         &self.notices
     }
 
-    /// How often it has sent the requests that end a transaction.
+    /// How often it has sent the requests that end a transaction; only a transactional producer counts.
     pub(crate) fn copies(&self) -> &Copies {
         &self.copies
     }

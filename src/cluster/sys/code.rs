@@ -135,13 +135,8 @@ impl Code {
         function: unsafe extern "C" fn(*const T) -> E,
         argument: *const T,
     ) -> Code {
-        type AsInt<T> = unsafe extern "C" fn(*const T) -> c_int;
-        // SAFETY: same C signature; only Rust's idea of the returned int differs.
-        let function = unsafe {
-            std::mem::transmute::<unsafe extern "C" fn(*const T) -> E, AsInt<T>>(function)
-        };
         // SAFETY: the caller's promise.
-        Code(unsafe { function(argument) })
+        Code(unsafe { super::int_of(function, argument) })
     }
 }
 

@@ -61,6 +61,8 @@ pub(crate) fn describe(client: &Arc<Client>, of: Of<'_>, timeout: Duration) -> P
         }
         Of::Broker(id) => vec![new(Kind::RD_KAFKA_RESOURCE_BROKER, &id.to_string())],
     };
+    // None is made for an empty name.
+    resources.retain(|resource| !resource.is_null());
     // SAFETY: all arguments live during the call, which copies them; the resources are ours.
     unsafe {
         rd::rd_kafka_DescribeConfigs(
@@ -99,7 +101,8 @@ unsafe fn of_resource(
         let name = super::text(rd::rd_kafka_ConfigResource_name(resource));
         let code = Code::of(rd::rd_kafka_ConfigResource_error, resource);
         if !code.is_ok() {
-            return (name, Err(Fault::from_code(code)));
+            let text = rd::rd_kafka_ConfigResource_error_string(resource);
+            return (name, Err(Fault::told(code, text)));
         }
         let mut count = 0;
         let first = rd::rd_kafka_ConfigResource_configs(resource, &raw mut count);

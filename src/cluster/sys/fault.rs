@@ -1,6 +1,6 @@
 //! An error as librdkafka tells it: code, text, and the three flags that the protocol needs.
 
-use std::ffi::c_int;
+use std::ffi::{c_char, c_int};
 
 use rdkafka::bindings as rd;
 use rdkafka::config::ClientConfig;
@@ -34,6 +34,16 @@ impl Fault {
     /// A fault with a code and words of its own.
     pub(crate) fn new(code: Code, text: impl Into<String>) -> Fault {
         Fault { text: text.into(), ..Fault::from_code(code) }
+    }
+
+    /// A fault with the words that came with its code; librdkafka's sentence where none did.
+    ///
+    /// # Safety
+    /// `text` is null or points to a C string that lives during the call.
+    pub(super) unsafe fn told(code: Code, text: *const c_char) -> Fault {
+        // SAFETY: the caller's promise.
+        let text = unsafe { super::text(text) };
+        if text.is_empty() { Fault::from_code(code) } else { Fault::new(code, text) }
     }
 
     /// Whether `code` says that all is well.

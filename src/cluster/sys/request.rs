@@ -114,8 +114,7 @@ impl Event {
             return Ok(());
         }
         // SAFETY: a live event; the string belongs to it and is copied.
-        let text = unsafe { super::text(rd::rd_kafka_event_error_string(self.raw())) };
-        Err(if text.is_empty() { Fault::from_code(code) } else { Fault::new(code, text) })
+        Err(unsafe { Fault::told(code, rd::rd_kafka_event_error_string(self.raw())) })
     }
 }
 
@@ -170,6 +169,36 @@ impl Options {
         // SAFETY: live options; the error is ours.
         unsafe {
             Fault::take(rd::rd_kafka_AdminOptions_set_include_authorized_operations(self.raw(), 1))
+        }
+    }
+
+    /// How long the controller itself may take before it answers.
+    pub(super) fn operation_timeout(&self, timeout: Duration) -> Result<(), Fault> {
+        let mut text = [0 as c_char; 256];
+        // SAFETY: live options, a buffer of the told size.
+        unsafe {
+            let code = Code::from(rd::rd_kafka_AdminOptions_set_operation_timeout(
+                self.raw(),
+                super::millis(timeout).min(3_600_000),
+                text.as_mut_ptr(),
+                text.len(),
+            ));
+            if code.is_ok() { Ok(()) } else { Err(Fault::told(code, text.as_ptr())) }
+        }
+    }
+
+    /// Asks the brokers to check the request and to change nothing.
+    pub(super) fn validate_only(&self) -> Result<(), Fault> {
+        let mut text = [0 as c_char; 256];
+        // SAFETY: live options, a buffer of the told size.
+        unsafe {
+            let code = Code::from(rd::rd_kafka_AdminOptions_set_validate_only(
+                self.raw(),
+                1,
+                text.as_mut_ptr(),
+                text.len(),
+            ));
+            if code.is_ok() { Ok(()) } else { Err(Fault::told(code, text.as_ptr())) }
         }
     }
 

@@ -153,6 +153,10 @@ pub(crate) fn create(
 ) -> Result<Pending, Fault> {
     let queue = Queue::new(client);
     let options = Options::new(client, Op::RD_KAFKA_ADMIN_OP_CREATETOPICS, timeout);
+    options.operation_timeout(timeout)?;
+    if validate_only {
+        options.validate_only()?;
+    }
     let mut text = [0 as c_char; 512];
     // SAFETY: all arguments live during the calls, which copy them; the topic object is ours.
     unsafe {
@@ -166,29 +170,17 @@ pub(crate) fn create(
         if topic.is_null() {
             return Err(Fault::new(Code::INVALID_ARG, super::text(text.as_ptr())));
         }
-        for (name, value) in configs {
+        let configured = configs.iter().try_for_each(|(name, value)| {
             let (name, value) = (super::c_string(name), super::c_string(value));
-            rd::rd_kafka_NewTopic_set_config(topic, name.as_ptr(), value.as_ptr());
+            let code = rd::rd_kafka_NewTopic_set_config(topic, name.as_ptr(), value.as_ptr());
+            Fault::check(Code::from(code))
+        });
+        if configured.is_ok() {
+            rd::rd_kafka_CreateTopics(client.raw(), &raw mut topic, 1, options.raw(), queue.raw());
         }
-        if validate_only {
-            rd::rd_kafka_AdminOptions_set_validate_only(
-                options.raw(),
-                1,
-                text.as_mut_ptr(),
-                text.len(),
-            );
-        }
-        // How long the controller itself may take before it answers.
-        rd::rd_kafka_AdminOptions_set_operation_timeout(
-            options.raw(),
-            super::millis(timeout).min(3_600_000),
-            text.as_mut_ptr(),
-            text.len(),
-        );
-        rd::rd_kafka_CreateTopics(client.raw(), &raw mut topic, 1, options.raw(), queue.raw());
         rd::rd_kafka_NewTopic_destroy(topic);
+        configured.map(|()| Pending(queue))
     }
-    Ok(Pending(queue))
 }
 
 /// Asks that a topic has `total` partitions.
@@ -200,6 +192,7 @@ pub(crate) fn grow(
 ) -> Result<Pending, Fault> {
     let queue = Queue::new(client);
     let options = Options::new(client, Op::RD_KAFKA_ADMIN_OP_CREATEPARTITIONS, timeout);
+    options.operation_timeout(timeout)?;
     let mut text = [0 as c_char; 512];
     // SAFETY: all arguments live during the calls, which copy them; the request object is ours.
     unsafe {
@@ -212,12 +205,6 @@ pub(crate) fn grow(
         if request.is_null() {
             return Err(Fault::new(Code::INVALID_ARG, super::text(text.as_ptr())));
         }
-        rd::rd_kafka_AdminOptions_set_operation_timeout(
-            options.raw(),
-            super::millis(timeout).min(3_600_000),
-            text.as_mut_ptr(),
-            text.len(),
-        );
         rd::rd_kafka_CreatePartitions(
             client.raw(),
             &raw mut request,
@@ -268,9 +255,8 @@ unsafe fn outcome(results: &[*const rd::rd_kafka_topic_result_t]) -> Result<(), 
         unsafe {
             let code = Code::of(rd::rd_kafka_topic_result_error, topic);
             if !code.is_ok() {
-                let text = super::text(rd::rd_kafka_topic_result_error_string(topic));
-                let text = if text.is_empty() { code.text() } else { text };
-                return Err(Fault::new(code, text));
+                let text = rd::rd_kafka_topic_result_error_string(topic);
+                return Err(Fault::told(code, text));
             }
         }
     }
