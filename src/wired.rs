@@ -145,13 +145,13 @@ pub fn status(plan: &Plan) -> Result<Status> {
     Ok(Status::new(&plan.name, plan.ledger_topic(), &control, &lanes, ends))
 }
 
-/// Log ends of all partitions of the topics that ledger or fence names, as far as these are there: new
-/// partitions of them as well.
+/// Log ends of all partitions of the topics that ledger or fence names, as far as these are there, new
+/// partitions of them as well; none for one whose leader does not tell.
 fn source_ends(
     plan: &Plan,
     lanes: &[LaneState],
     fence: Option<&Fence>,
-) -> Result<BTreeMap<TopicPartition, i64>> {
+) -> Result<BTreeMap<TopicPartition, Option<i64>>> {
     let source = connection(plan, Side::Source);
     source.probe(SOURCE_PATIENCE)?;
     let admin = Admin::connect(&source)?;
@@ -170,7 +170,7 @@ fn source_ends(
         })
         .collect();
     let answers = admin.offsets(&asked, At::LogEnd)?;
-    Ok(answers.into_iter().filter_map(|(at, answer)| Some((at, answer.ok()?.offset))).collect())
+    Ok(answers.into_iter().map(|(at, answer)| (at, answer.ok().map(|end| end.offset))).collect())
 }
 
 /// Shows every message of the ledger, by partition and offset, until `see` breaks off.

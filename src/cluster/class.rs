@@ -49,10 +49,11 @@ impl ClusterError {
         self.class == Class::Final && self.what.contains("uthorization failed")
     }
 
-    /// Whether a broker does not know a topic or partition: final where it was asked for by mistake, and
-    /// passing where the topic is known to be there.
-    pub fn is_unknown_topic(&self) -> bool {
-        self.class == Class::Final && self.what.contains("nknown topic or partition")
+    /// The same about a topic or partition that was there a moment ago: that a broker does not know it
+    /// passes, since one that has just started knows none. Whoever asks finds out otherwise if it is gone.
+    pub fn of_known_topic(self) -> Self {
+        let unknown = self.class == Class::Final && self.what.contains("nknown topic or partition");
+        Self { class: if unknown { Class::Retriable } else { self.class }, ..self }
     }
 }
 

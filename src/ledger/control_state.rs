@@ -94,11 +94,6 @@ impl ControlState {
         }
     }
 
-    /// Whether the fence with this name was reached.
-    pub fn is_done(&self, id: &str) -> bool {
-        self.fence_status(id) == Some(FenceStatus::Done)
-    }
-
     /// All valid fences in their order, each with what ended it. Only the last can be open.
     pub fn fences(&self) -> impl Iterator<Item = (&Fence, Option<&Done>)> {
         self.fences.iter().map(|(fence, done)| (fence, done.as_ref()))

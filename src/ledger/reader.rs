@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use crate::cluster::{
-    Admin, At, Class, ClusterError, Connection, Isolation, LogRange, LogReader, OffsetAt, Reached,
+    Admin, At, ClusterError, Connection, Isolation, LogRange, LogReader, OffsetAt, Reached,
 };
 use crate::error::Error;
 use crate::ledger::{Entry, Header, LaneState, ReplayError, decode};
@@ -42,7 +41,7 @@ pub trait Logs: Send + Sync {
         each: &mut dyn FnMut(usize, &Record<'_>) -> ControlFlow<()>,
     ) -> Result<Vec<Reached>, ClusterError>;
 
-    /// Whether the cluster says that it has no topic of this name.
+    /// Whether the cluster has no topic of this name any more.
     fn lacks(&self, topic: &str) -> bool;
 }
 
@@ -79,7 +78,7 @@ impl Logs for OnTarget {
     }
 
     fn lacks(&self, topic: &str) -> bool {
-        let found = self.admin.describe(&[topic]);
+        let found = self.admin.describe_known(&[topic]);
         matches!(found.map(|mut found| found.remove(topic)), Ok(Some(None)))
     }
 }
@@ -131,11 +130,6 @@ impl From<ReadError> for Error {
         }
     }
 }
-
-/// A topic is gone when it is missing so often in a row, so far apart: together longer than a broker
-/// takes from its start to the end of its metadata.
-const GONE_LOOKS: u32 = 10;
-const GONE_PAUSE: Duration = Duration::from_secs(2);
 
 /// How many entries a look for the latest snapshot reads at first; then eight times as many.
 const FIRST_LOOK: i64 = 64;
@@ -199,20 +193,12 @@ impl LedgerReader {
     }
 
     /// What cannot be asked for may be a deleted topic, and that does not pass; the client only says
-    /// that it finds no leaders. A broker that has just started knows no topics either: only one that is
-    /// missing again and again is gone.
+    /// that it finds no leaders.
     fn gone_or(&self, error: ClusterError) -> ReadError {
-        for look in 0..GONE_LOOKS {
-            if look > 0 {
-                std::thread::sleep(GONE_PAUSE);
-            }
-            if !self.logs.lacks(self.topic()) {
-                // It is there: a broker that has just started says otherwise.
-                let class = if error.is_unknown_topic() { Class::Retriable } else { error.class };
-                return ReadError::Cluster(ClusterError { class, ..error });
-            }
+        if self.logs.lacks(self.topic()) {
+            return ReadError::Gone(self.topic.to_string());
         }
-        ReadError::Gone(self.topic.to_string())
+        ReadError::Cluster(error.of_known_topic())
     }
 
     /// The last stable offsets of ledger partitions `0..count`, in one round.

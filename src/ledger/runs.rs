@@ -215,13 +215,6 @@ impl Runs {
         inside.or_else(|| self.runs.get(after).map(|run| run.at(0)))
     }
 
-    /// Target offset of the last record at or before this source offset.
-    pub fn translate_floor(&self, source: i64) -> Option<i64> {
-        let run = self.runs[..self.runs.partition_point(|run| run.source <= source)].last()?;
-        let index = ((source - run.source) / run.source_step).cast_unsigned();
-        Some(run.at(index.min(run.count - 1)).1)
-    }
-
     /// Bytes of its JSON form. Constant time: may be asked after every record.
     pub fn coded_len(&self) -> usize {
         let commas = self.runs.len().saturating_sub(1);

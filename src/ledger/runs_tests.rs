@@ -119,8 +119,6 @@ proptest! {
             prop_assert_eq!(map.translate_next(at), find(&|p| p.0 >= at).map(|p| p.1));
             let next = map.translate_source_next(at);
             prop_assert_eq!(next, find(&|p| p.1 >= at).map(|p| p.0));
-            let floor = pairs.iter().rev().find(|p| p.0 <= at).map(|p| p.1);
-            prop_assert_eq!(map.translate_floor(at), floor);
         }
     }
 

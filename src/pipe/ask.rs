@@ -28,6 +28,13 @@ pub trait Ask: Send + Sync {
         topics: &[&str],
     ) -> Result<BTreeMap<String, Option<TopicInfo>>, ClusterError>;
 
+    /// The same for topics that were there: one that is missing for the moment is asked for again.
+    fn describe_known(
+        &self,
+        side: Side,
+        topics: &[&str],
+    ) -> Result<BTreeMap<String, Option<TopicInfo>>, ClusterError>;
+
     /// The configurations in effect of these topics, by topic.
     fn configs(
         &self,
@@ -35,7 +42,7 @@ pub trait Ask: Send + Sync {
         topics: &[&str],
     ) -> Result<BTreeMap<String, Vec<TopicConfig>>, ClusterError>;
 
-    /// Offsets of these partitions.
+    /// Offsets of partitions that were there a moment ago.
     fn offsets(
         &self,
         side: Side,
@@ -82,6 +89,14 @@ impl Ask for Clusters {
         self.admin(side).describe(topics)
     }
 
+    fn describe_known(
+        &self,
+        side: Side,
+        topics: &[&str],
+    ) -> Result<BTreeMap<String, Option<TopicInfo>>, ClusterError> {
+        self.admin(side).describe_known(topics)
+    }
+
     fn configs(
         &self,
         side: Side,
@@ -96,7 +111,8 @@ impl Ask for Clusters {
         partitions: &[TopicPartition],
         at: At,
     ) -> Result<Offsets, ClusterError> {
-        self.admin(side).offsets(partitions, at)
+        let answers = self.admin(side).offsets(partitions, at)?.into_iter();
+        Ok(answers.map(|(at, answer)| (at, answer.map_err(ClusterError::of_known_topic))).collect())
     }
 
     fn first_at(

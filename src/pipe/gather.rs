@@ -45,8 +45,12 @@ type Offsets = BTreeMap<TopicPartition, i64>;
 pub fn gather(clusters: &dyn Ask, question: &Question<'_>) -> Result<Vec<Facts>, ClusterError> {
     let sources: Vec<_> = question.pairs.iter().map(|pair| pair.source.clone()).collect();
     let targets: Vec<_> = question.pairs.iter().map(|pair| pair.target.clone()).collect();
-    let source = Look::at(clusters, Side::Source, &sources)?;
-    let target = Look::at(clusters, Side::Target, &targets)?;
+    let bound = |pair: &&Pair| question.known.contains_key(&pair.source);
+    let bound: Vec<&Pair> = question.pairs.iter().filter(bound).collect();
+    let bound_sources = bound.iter().map(|pair| &*pair.source.topic).collect();
+    let bound_targets = bound.iter().map(|pair| &*pair.target.topic).collect();
+    let source = Look::at(clusters, Side::Source, &sources, &bound_sources)?;
+    let target = Look::at(clusters, Side::Target, &targets, &bound_targets)?;
     let anchors = read_anchors(clusters, question, &source)?;
     let passed = read_passed(clusters, question, &source)?;
     let foreign = read_foreign(clusters, question, &target)?;
@@ -90,9 +94,11 @@ fn known(state: &PartitionState) -> Known {
     }
 }
 
-/// Behind the last record carried; all offsets from here to the position held none.
+/// Behind the last record carried and the last recorded gap; all offsets from here to the position held
+/// no record.
 pub fn passed_from(state: &PartitionState) -> i64 {
-    state.anchor.as_ref().map_or(state.start, |anchor| anchor.offset + 1)
+    let carried = state.anchor.as_ref().map_or(state.start, |anchor| anchor.offset + 1);
+    state.gaps.last().map_or(carried, |gap| gap.to.max(carried))
 }
 
 /// Metadata and offsets of many partitions of one cluster.
@@ -110,16 +116,26 @@ struct Seen {
 }
 
 impl Look {
+    /// `bound`: topics that were there before.
     fn at(
         clusters: &dyn Ask,
         side: Side,
         partitions: &[TopicPartition],
+        bound: &BTreeSet<&str>,
     ) -> Result<Self, ClusterError> {
         let names: BTreeSet<Arc<str>> = partitions.iter().map(|at| at.topic.clone()).collect();
         let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
         let mut ids = BTreeMap::new();
         let mut counts: BTreeMap<Arc<str>, usize> = BTreeMap::new();
-        for (name, info) in clusters.describe(side, &names)? {
+        let mut described = clusters.describe(side, &names)?;
+        let missing =
+            described.iter().filter(|(name, info)| info.is_none() && bound.contains(&***name));
+        let missing: Vec<String> = missing.map(|(name, _)| name.clone()).collect();
+        if !missing.is_empty() {
+            let missing: Vec<&str> = missing.iter().map(String::as_str).collect();
+            described.extend(clusters.describe_known(side, &missing)?);
+        }
+        for (name, info) in described {
             if let Some(info) = info {
                 counts.insert(Arc::from(name.as_str()), info.partitions);
                 ids.insert(Arc::from(name), info.id);

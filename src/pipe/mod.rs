@@ -57,8 +57,9 @@ use crate::pipe::ending::Outcome;
 use crate::pipe::mode::{Mode, exclude};
 use crate::pipe::preflight::{Preflight, preflight, prepare};
 use crate::pipe::rate::bucket;
+use crate::pipe::scope::Scope;
 use crate::pipe::shared::Shared;
-use crate::pipe::supervisor::supervise;
+use crate::pipe::supervisor::{Signals, supervise};
 use crate::pipe::view::View;
 use crate::pipe::watch::write_refused;
 use crate::pipe::worker::Worker;
@@ -130,39 +131,74 @@ fn look(
     }
 }
 
+/// What a round begins with.
+struct Round {
+    clusters: Clusters,
+    looked: Preflight,
+    checked: Checked,
+}
+
+/// Connects and looks; `before` is the round before this one.
+fn begin(
+    plan: &Plan,
+    worker: &str,
+    options: &RunOptions,
+    board: &Board,
+    before: Option<&Shared>,
+) -> Result<Round> {
+    if let Some(before) = before {
+        changes::prepare(before)?;
+    }
+    board.wait("worker", "both clusters to answer");
+    let clusters = Clusters::connect(plan)?;
+    let (looked, checked) = look(plan, &clusters, worker, options, board)?;
+    board.go_on("worker");
+    Ok(Round { clusters, looked, checked })
+}
+
 /// Checks, then copies to the fence or until stopped. Progress goes to `board`.
 pub fn run(plan: Plan, options: &RunOptions, board: &Board) -> Result<Ran> {
     let worker = match &options.worker {
         Some(name) => Worker::named(name)?,
         None => Worker::on_this_machine(&plan.name)?,
     };
-    // Topics and partitions of the round before: what a tail finds new is copied from its beginning.
-    let mut known: Option<BTreeSet<TopicPartition>> = None;
-    let mut signals = None;
+    let mut before: Option<(Arc<Shared>, Vec<String>)> = None;
+    let mut signals: Option<Signals> = None;
     loop {
-        board.wait("worker", "both clusters to answer");
-        let clusters = Clusters::connect(&plan)?;
-        let (looked, checked) = look(&plan, &clusters, &worker.name, options, board)?;
+        let prior = before.take();
+        let round = match (&prior, &mut signals) {
+            (Some((shared, warnings)), Some(signals)) => {
+                // From the second round on the signals are ours: they must not wait for a cluster.
+                let (of, options, board, name) =
+                    (shared.clone(), options.clone(), board.clone(), worker.name.clone());
+                let look = move || begin(&of.plan, &name, &options, &board, Some(&of));
+                match signals.unless_one_comes(look)? {
+                    Some(round) => round?,
+                    None => return Ok(ran(shared.clone(), Outcome::TailStopped, warnings.clone())),
+                }
+            }
+            _ => begin(&plan, &worker.name, options, board, None)?,
+        };
+        let Round { clusters, looked, checked } = round;
         let mut warnings = looked.warnings;
         warnings.extend(checked.warnings);
         for warning in &warnings {
             tracing::warn!("{warning}");
         }
-        board.go_on("worker");
-        let pairs = looked.scope.pairs.iter();
-        let names =
-            pairs.map(|p| (p.source.topic.to_string(), p.target.topic.to_string())).collect();
-        let here: BTreeSet<_> = looked.scope.pairs.iter().map(|pair| pair.source.clone()).collect();
-        let fresh = known.map_or_else(BTreeSet::new, |known| &here - &known);
-        known = Some(here);
+        // What a tail finds new is copied from its beginning.
+        let fresh = prior.as_ref().map_or_else(BTreeSet::new, |(before, _)| {
+            &sources(&looked.scope) - &sources(&before.scope)
+        });
+        // With its connections.
+        drop(prior);
         let shared = Arc::new(Shared {
             view: View::new(looked.ledger.lanes, looked.ledger.control),
             board: board.clone(),
             bucket: bucket(plan.run.max_rate),
             worker: worker.name.clone(),
             tail: options.tail,
-            scope: looked.scope,
             fresh,
+            scope: looked.scope,
             overrides: checked.overrides,
             bound: looked.bound,
             plan: plan.clone(),
@@ -170,17 +206,20 @@ pub fn run(plan: Plan, options: &RunOptions, board: &Board) -> Result<Ran> {
             clusters,
         });
         let outcome = supervise(&shared, &mut signals)?;
-        if outcome == Outcome::Changed {
-            changes::prepare(&shared)?;
-            continue;
+        if outcome != Outcome::Changed {
+            return Ok(ran(shared, outcome, warnings));
         }
-        return Ok(Ran {
-            outcome,
-            fence: shared.view.fence(),
-            shared,
-            worker: worker.name,
-            names,
-            warnings,
-        });
+        before = Some((shared, warnings));
     }
+}
+
+fn sources(scope: &Scope) -> BTreeSet<TopicPartition> {
+    scope.pairs.iter().map(|pair| pair.source.clone()).collect()
+}
+
+fn ran(shared: Arc<Shared>, outcome: Outcome, warnings: Vec<String>) -> Ran {
+    let pairs = shared.scope.pairs.iter();
+    let names = pairs.map(|p| (p.source.topic.to_string(), p.target.topic.to_string())).collect();
+    let (fence, worker) = (shared.view.fence(), shared.worker.clone());
+    Ran { shared, outcome, fence, worker, names, warnings }
 }

@@ -270,11 +270,7 @@ fn refusals(plan: &Plan, clusters: &Clusters, pairs: &[Pair], seen: &LedgerSeen)
     }
     for (number, lane) in (0..).zip(&seen.lanes) {
         // Open offsets are a lane in mid-commit, or one that died there: judged after its fence.
-        let asked = group_partitions(plan, clusters, number, lane);
-        let now = clusters.target_admin.group_offsets_now(&plan.group(), &asked)?;
-        if let Some(offsets) = now
-            && let GroupSays::Ahead(what) = group_compared(plan, clusters, number, lane, offsets)
-        {
+        if let Some(GroupSays::Ahead(what)) = group_says(plan, clusters, number, lane)? {
             refused.push((number, group_ahead(&plan.group(), &what)));
         }
     }

@@ -27,7 +27,8 @@ use crate::pipe::stop::Stop;
 use crate::pipe::watch::{self, Duty, write_refused};
 
 enum Event {
-    Member(MemberEvent),
+    /// Of the membership with this number.
+    Member(u32, MemberEvent),
     Ended(u32, LaneEnd),
     News,
     Failed(Error),
@@ -75,11 +76,35 @@ impl Signals {
             (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);
         Ok(Self { runtime, interrupt, terminate })
     }
+
+    /// Runs `work` in a thread of its own; none if a signal came before its end: then nobody waits for it.
+    pub fn unless_one_comes<R: Send + 'static>(
+        &mut self,
+        work: impl FnOnce() -> R + Send + 'static,
+    ) -> Result<Option<R>> {
+        let (tell, told) = tokio::sync::oneshot::channel();
+        thread::Builder::new()
+            .name("look".into())
+            .spawn(move || drop(tell.send(work())))
+            .map_err(|error| Error::fault(format!("no thread for the look: {error}")))?;
+        let Signals { runtime, interrupt, terminate } = self;
+        runtime.block_on(async {
+            tokio::select! {
+                found = told => {
+                    found.map(Some).map_err(|_| Error::fault("the look at both clusters panicked"))
+                }
+                _ = interrupt.recv() => Ok(None),
+                _ = terminate.recv() => Ok(None),
+            }
+        })
+    }
 }
 
 struct Supervisor {
     shared: Arc<Shared>,
     membership: Arc<Membership>,
+    /// How often the group was joined anew: what an earlier membership still has to say is of no interest.
+    joins: u32,
     duty: Arc<Duty>,
     watch: JoinHandle<()>,
     events: UnboundedSender<Event>,
@@ -111,11 +136,13 @@ struct Running {
     thread: JoinHandle<()>,
 }
 
-fn join(shared: &Shared, events: &UnboundedSender<Event>) -> Result<Arc<Membership>> {
+fn join(shared: &Shared, events: &UnboundedSender<Event>, number: u32) -> Result<Arc<Membership>> {
     let (told, members) = std::sync::mpsc::channel();
     let forward = events.clone();
     // Ends with the membership, which drops its end of the channel.
-    thread::spawn(move || members.into_iter().try_for_each(|e| forward.send(Event::Member(e))));
+    thread::spawn(move || {
+        members.into_iter().try_for_each(|e| forward.send(Event::Member(number, e)))
+    });
     let name = Mode::of(shared.tail).client_id(&shared.plan.name);
     Ok(Membership::join(
         &shared.clusters.target.named(&name),
@@ -147,12 +174,13 @@ impl Supervisor {
         };
         identity::start(shared, &duty, news)
             .map_err(|error| Error::fault(format!("no thread for the topic ids: {error}")))?;
-        let membership = join(shared, &events)?;
+        let membership = join(shared, &events, 0)?;
         shared.board.wait("worker", LANES_WANTED);
         shared.board.lanes(0, shared.scope.lanes);
         Ok(Self {
             shared: shared.clone(),
             membership,
+            joins: 0,
             duty,
             watch,
             events,
@@ -247,7 +275,8 @@ impl Supervisor {
 
     fn handle(&mut self, event: Event) {
         match event {
-            Event::Member(event) => self.member(event),
+            Event::Member(of, event) if of == self.joins => self.member(event),
+            Event::Member(of, event) => tracing::debug!(of, ?event, "of an earlier membership"),
             Event::Ended(lane, end) => self.ended(lane, end),
             Event::News => self.news(),
             Event::Failed(error) => self.fail(error),
@@ -317,7 +346,8 @@ impl Supervisor {
         }
         tracing::info!("the group has lanes that nobody has; joining it anew");
         self.membership.leave(LEAVE_PATIENCE)?;
-        self.membership = join(&self.shared, &self.events)?;
+        self.joins += 1;
+        self.membership = join(&self.shared, &self.events, self.joins)?;
         Ok(true)
     }
 

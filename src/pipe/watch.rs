@@ -6,12 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::cluster::{At, ControlWriter};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Side};
 use crate::ledger::{Done, Entry, Fence, Header, MAX_PART_BYTES, Override, Refused, Role, encode};
+use crate::pipe::ask::Ask;
 use crate::pipe::clusters::Clusters;
 use crate::pipe::decide::PATIENCE;
 use crate::pipe::plan_entry::plan_entry;
 use crate::pipe::shared::{Shared, now_ms};
+use crate::plan::PlanField;
 
 /// How often the ledger's ends are asked for.
 const EVERY: Duration = Duration::from_millis(200);
@@ -29,6 +31,7 @@ pub struct Duty {
 /// ledger cannot be trusted or the control work cannot be done.
 pub fn watch(shared: &Shared, duty: &Duty, news: &dyn Fn(), failed: &dyn Fn(Error)) {
     let mut read_to = vec![0; shared.bound.lanes as usize + 1];
+    let (fields, hash) = (shared.plan.fields(), shared.plan.hash());
     let mut writer = None;
     let mut trouble: Option<Instant> = None;
     while !duty.end.load(Ordering::Relaxed) {
@@ -38,7 +41,7 @@ pub fn watch(shared: &Shared, duty: &Duty, news: &dyn Fn(), failed: &dyn Fn(Erro
                 news();
             }
             let control = duty.control.load(Ordering::Relaxed);
-            if control { control_work(shared, &mut writer) } else { Ok(()) }
+            if control { control_work(shared, &fields, &hash, &mut writer) } else { Ok(()) }
         });
         match round {
             Ok(()) => {
@@ -89,13 +92,17 @@ fn follow(shared: &Shared, read_to: &mut [i64]) -> Result<bool> {
     Ok(changed)
 }
 
-fn control_work(shared: &Shared, writer: &mut Option<ControlWriter>) -> Result<()> {
+fn control_work(
+    shared: &Shared,
+    fields: &[PlanField],
+    hash: &str,
+    writer: &mut Option<ControlWriter>,
+) -> Result<()> {
     let (no_header, plan, unrecorded) = {
         let control = &shared.view.seen().control;
         let known = control.plan_changes.iter().map(|(_, change)| change);
-        let (fields, hash) = (shared.plan.fields(), shared.plan.hash());
         let unrecorded = unrecorded(&control.overrides, &shared.overrides);
-        (control.header.is_none(), plan_entry(known, &fields, &hash, now_ms()), unrecorded)
+        (control.header.is_none(), plan_entry(known, fields, hash, now_ms()), unrecorded)
     };
     if no_header {
         return append(shared, writer, &[Entry::Header(control_header(shared))]);
@@ -147,7 +154,7 @@ fn take_fence(shared: &Shared) -> Result<Fence> {
     let sources: Vec<_> = shared.scope.pairs.iter().map(|pair| pair.source.clone()).collect();
     let at = now_ms();
     let mut marks = Vec::with_capacity(sources.len());
-    for (partition, answer) in shared.clusters.source_admin.offsets(&sources, At::LogEnd)? {
+    for (partition, answer) in shared.clusters.offsets(Side::Source, &sources, At::LogEnd)? {
         marks.push((partition, answer?.offset));
     }
     let id = format!("{at}-{}", shared.worker);

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
@@ -68,9 +69,10 @@ pub fn read_both<S: Sink>(
     make: &(impl Fn(Side) -> S + Sync),
 ) -> Result<[Outcome<S>; 2]> {
     let [source, target] = readings;
+    let failed = AtomicBool::new(false);
     thread::scope(|scope| {
-        let other = scope.spawn(|| read_side(Side::Target, target.0, target.1, make));
-        let source = read_side(Side::Source, source.0, source.1, make);
+        let other = scope.spawn(|| read_until(&failed, Side::Target, target.0, target.1, make));
+        let source = read_until(&failed, Side::Source, source.0, source.1, make);
         let target = other.join().unwrap_or_else(|_| Err(panicked()));
         Ok([source?, target?])
     })
@@ -78,6 +80,18 @@ pub fn read_both<S: Sink>(
 
 /// Reads the tasks of one side.
 pub fn read_side<S: Sink>(
+    side: Side,
+    reading: &Reading<'_>,
+    tasks: Vec<Task>,
+    make: &(impl Fn(Side) -> S + Sync),
+) -> Result<Outcome<S>> {
+    read_until(&AtomicBool::new(false), side, reading, tasks, make)
+}
+
+/// The same until `failed` is set, here or elsewhere: nobody need finish what will be thrown away. Then what
+/// comes back is not whole, unless it is the error.
+fn read_until<S: Sink>(
+    failed: &AtomicBool,
     side: Side,
     reading: &Reading<'_>,
     tasks: Vec<Task>,
@@ -93,31 +107,29 @@ pub fn read_side<S: Sink>(
             LogReader::open_within(reading.connection, reading.isolation, reading.queue_bytes)?;
         loop {
             let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-            let Some(job) = job else {
+            let Some(job) = job.filter(|_| !failed.load(Ordering::Relaxed)) else {
                 sink.done()?;
                 return Ok((sink, lost));
             };
             reading.board.map_or(Ok(()), unless_stopped)?;
-            lost.extend(read_job(side, reading, &mut log, &job, &mut sink).inspect_err(|_| {
-                // The others need not finish what will be thrown away.
-                jobs.lock().unwrap_or_else(PoisonError::into_inner).clear();
-            })?);
+            lost.extend(read_job(failed, side, reading, &mut log, &job, &mut sink)?);
         }
     };
+    let work = || work().inspect_err(|_| failed.store(true, Ordering::Relaxed));
     thread::scope(|scope| {
         let threads: Vec<_> = (0..count.min(cores)).map(|_| scope.spawn(work)).collect();
         let mut outcome = Outcome { sinks: Vec::new(), lost: Vec::new() };
-        let mut failed = None;
+        let mut error = None;
         for thread in threads {
             match thread.join().unwrap_or_else(|_| Err(panicked())) {
                 Ok((sink, lost)) => {
                     outcome.sinks.push(sink);
                     outcome.lost.extend(lost);
                 }
-                Err(error) => failed = failed.or(Some(error)),
+                Err(one) => error = error.or(Some(one)),
             }
         }
-        failed.map_or(Ok(outcome), Err)
+        error.map_or(Ok(outcome), Err)
     })
 }
 
@@ -140,6 +152,7 @@ fn panicked() -> Error {
 }
 
 fn read_job(
+    failed_elsewhere: &AtomicBool,
     side: Side,
     reading: &Reading<'_>,
     log: &mut LogReader,
@@ -149,9 +162,14 @@ fn read_job(
     let ranges: Vec<LogRange> = job.iter().map(|task| task.range.clone()).collect();
     let mut failed = None;
     let mut told = vec![(0u64, 0u64); job.len()];
+    let mut seen = 0u64;
     let reached = log.read_each(&ranges, &mut |index, record| {
         if failed.is_none() {
             failed = sink.take(job[index].part, record).err();
+        }
+        seen += 1;
+        if seen.is_multiple_of(TELL_EVERY) && failed_elsewhere.load(Ordering::Relaxed) {
+            return ControlFlow::Break(());
         }
         if let Some(board) = reading.board {
             let (records, bytes) = &mut told[index];
@@ -167,6 +185,9 @@ fn read_job(
     })?;
     if let Some(error) = failed {
         return Err(error);
+    }
+    if failed_elsewhere.load(Ordering::Relaxed) {
+        return Ok(Vec::new());
     }
     let mut lost = Vec::new();
     for (index, (task, reached)) in job.iter().zip(reached).enumerate() {

@@ -237,6 +237,10 @@ fn without_ledger(plan: &Plan, clusters: &Clusters) -> Result<Scope> {
     let targets: Vec<TopicPartition> = pairs.iter().map(|(_, target)| target.clone()).collect();
     let there = existing(&clusters.target_admin, &targets)?;
     let ends = offsets(&clusters.target_admin, &there, At::LastStable)?;
+    // And the source's log ends before its last stable offsets: what is written in between is not hidden.
+    let sources: Vec<TopicPartition> = pairs.iter().map(|(source, _)| source.clone()).collect();
+    let there = existing(&clusters.source_admin, &sources)?;
+    let log_ends = offsets(&clusters.source_admin, &there, At::LogEnd)?;
     let looked = Look::at(clusters, &pairs, ends)?;
     let mut parts = Vec::new();
     for (source, target) in pairs {
@@ -259,24 +263,41 @@ fn without_ledger(plan: &Plan, clusters: &Clusters) -> Result<Scope> {
         });
     }
     let mut left_out = selection.warnings;
-    left_out.extend(hidden(clusters, &looked)?);
+    left_out.extend(hidden(&log_ends, &looked.source.ends));
     Ok(looked.scope(parts, None, left_out))
 }
 
-/// Partitions of the source of which an open transaction hides the end.
-fn hidden(clusters: &Clusters, looked: &Look) -> Result<Vec<String>> {
-    let sources: Vec<TopicPartition> = looked.source.ends.keys().cloned().collect();
-    let log_ends = offsets(&clusters.source_admin, &sources, At::LogEnd)?;
-    let behind = looked.source.ends.iter().filter(|(at, stable)| log_ends[at] > **stable);
+/// Partitions of the source of which an open transaction hides the end: their log end lay behind what is
+/// the last stable offset later.
+fn hidden(
+    log_ends: &BTreeMap<TopicPartition, i64>,
+    stable: &BTreeMap<TopicPartition, i64>,
+) -> Vec<String> {
+    let behind =
+        stable.iter().filter(|(at, stable)| log_ends.get(at).is_some_and(|end| end > *stable));
     let said = |(at, stable): (&TopicPartition, &i64)| {
-        format!("source `{at}` behind offset {stable}, where a transaction may be open")
+        format!("source `{at}` behind offset {stable}, where a transaction is open")
     };
-    Ok(behind.map(said).collect())
+    behind.map(said).collect()
 }
 
 impl Look {
     fn scope(self, mut parts: Vec<Part>, ledger: Option<Ledger>, left_out: Vec<String>) -> Scope {
         parts.sort_by_key(|part| (part.topic, part.source.partition));
         Scope { topics: self.topics, parts, ledger, left_out, taken_at: self.taken_at }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_open_transaction_hides_is_told_and_what_came_meanwhile_is_not() {
+        let ends = |all: &[i64]| -> BTreeMap<TopicPartition, i64> {
+            (0..).zip(all).map(|(n, end)| (TopicPartition::new("orders", n), *end)).collect()
+        };
+        let said = hidden(&ends(&[10, 10, 10]), &ends(&[10, 7, 12, 3]));
+        assert_eq!(said, ["source `orders-1` behind offset 7, where a transaction is open"]);
     }
 }

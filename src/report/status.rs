@@ -6,8 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::ledger::{ControlState, LaneState};
 use crate::plan::{TopicPartition, lane_of};
 
-/// Log end offsets of the source, or why they are not known.
-pub type SourceEnds = Result<BTreeMap<TopicPartition, i64>, String>;
+/// The source's partitions and their log end offsets, none where a partition does not tell; or why they are not
+/// known.
+pub type SourceEnds = Result<BTreeMap<TopicPartition, Option<i64>>, String>;
 
 /// How far a plan has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -240,7 +241,7 @@ impl Status {
             .map(|at| PartitionLine {
                 lane: lane_count.map(|count| lane_of(&at.topic, at.partition, count)),
                 fence: fenced.get(at).copied(),
-                log_end: ends.get(at).copied(),
+                log_end: ends.get(at).copied().flatten(),
                 ..PartitionLine::unknown(at)
             })
             .collect();

@@ -127,8 +127,8 @@ fn carry() -> Carry {
     }
 }
 
-fn ends() -> BTreeMap<TopicPartition, i64> {
-    [(orders(0), 12), (orders(1), 1_510)].into()
+fn ends() -> BTreeMap<TopicPartition, Option<i64>> {
+    [(orders(0), Some(12)), (orders(1), Some(1_510))].into()
 }
 
 fn status(control: &ControlState, source: super::super::status::SourceEnds) -> Status {
@@ -143,12 +143,16 @@ fn what_the_source_has_lost_and_what_no_run_has_seen_is_said() {
     assert_eq!(lost.to_json()["source"]["gone"][0], "orders");
 
     let mut more = ends();
-    more.insert(orders(2), 7);
+    more.insert(orders(2), Some(7));
     let more = status(&control(vec![]), Ok(more));
     assert_eq!((more.gone.len(), more.unseen()), (0, 1));
     let said = "1 partition of the source that no run has copied from yet";
     assert!(more.render_text().contains(said), "{}", more.render_text());
     assert_eq!(more.to_json()["source"]["unseen_partitions"], 1);
+
+    let leaderless = ends().into_keys().map(|at| (at, None)).collect();
+    let leaderless = status(&control(vec![]), Ok(leaderless));
+    assert!(leaderless.gone.is_empty(), "its log end is not known: it is there");
 
     let silent = status(&control(vec![]), Err("no answer".into()));
     assert!(silent.gone.is_empty(), "what is not known is not gone");
@@ -242,7 +246,7 @@ p: nothing was copied, there is no ledger
 #[test]
 fn partitions_that_only_the_fence_or_the_source_knows_are_shown_without_a_position() {
     let mut ends = ends();
-    ends.insert(TopicPartition::new("late", 0), 7);
+    ends.insert(TopicPartition::new("late", 0), Some(7));
     let status = Status::new(
         "p",
         "l",

@@ -187,7 +187,9 @@ mod tests {
         let samplers = topics.iter().zip([10, 0]);
         let mut reading = Reading {
             until: Instant::now(),
-            samplers: samplers.map(|(topic, bytes)| (topic.clone(), (Sampler::new(1), bytes))).collect(),
+            samplers: samplers
+                .map(|(topic, bytes)| (topic.clone(), (Sampler::new(1), bytes)))
+                .collect(),
             failed: BTreeMap::new(),
         };
         let range = |topic: &Arc<str>| {

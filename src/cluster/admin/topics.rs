@@ -14,6 +14,11 @@ use crate::cluster::sys::fault::Fault;
 use crate::cluster::sys::request::Pending;
 use crate::cluster::sys::topics::{self, Described};
 
+/// A topic is gone when it is missing so often in a row, so far apart: together longer than a broker
+/// takes from its start to the end of its metadata.
+const GONE_LOOKS: u32 = 10;
+const GONE_PAUSE: Duration = Duration::from_secs(2);
+
 /// A topic of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TopicInfo {
@@ -140,6 +145,25 @@ impl Admin {
         Ok(found)
     }
 
+    /// The same for topics that were there before. A broker that has just started knows none (measured):
+    /// only one that is missing again and again is told as missing.
+    pub fn describe_known(
+        &self,
+        names: &[&str],
+    ) -> Result<BTreeMap<String, Option<TopicInfo>>, ClusterError> {
+        let mut found = self.describe(names)?;
+        for _ in 1..GONE_LOOKS {
+            let missing = found.iter().filter(|(_, info)| info.is_none());
+            let missing: Vec<String> = missing.map(|(name, _)| name.clone()).collect();
+            if missing.is_empty() {
+                break;
+            }
+            std::thread::sleep(GONE_PAUSE);
+            found.extend(self.describe(&missing.iter().map(String::as_str).collect::<Vec<_>>())?);
+        }
+        Ok(found)
+    }
+
     /// Asks for topic ids without waiting; the request is on its way when this returns.
     pub fn start_topic_ids(&self, names: &[Arc<str>]) -> PendingTopicIds {
         let wanted: BTreeSet<Arc<str>> = names.iter().cloned().collect();
@@ -245,10 +269,17 @@ impl Admin {
     /// Gives a topic `total` partitions, and waits until each has a leader.
     pub fn grow_topic(&self, name: &str, total: usize) -> Result<(), ClusterError> {
         let what = format!("cannot give topic `{name}` {total} partitions");
-        self.retry(&what, || {
+        let grown = self.retry(&what, || {
             let request = topics::grow(&self.client, name, total, REQUEST)?;
             topics::grown(&request.wait(REQUEST * 2)?)
-        })?;
+        });
+        if let Err(error) = grown {
+            // Another worker may have been quicker, or the answer to the first try was lost.
+            let now = self.describe(&[name])?.remove(name).flatten();
+            if now.is_none_or(|now| now.partitions != total) {
+                return Err(error);
+            }
+        }
         self.await_leaders(name, total)
     }
 

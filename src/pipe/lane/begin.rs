@@ -383,8 +383,11 @@ where
 /// position behind the end of its epoch looks like a truncated log. They are read again: only the offset
 /// right behind the last record is of that record's epoch for certain.
 fn resume(state: &PartitionState, log_start: i64) -> (i64, Option<i32>) {
-    match state.anchor.as_ref().and_then(|anchor| anchor.epoch) {
-        Some(epoch) => (passed_from(state).max(log_start).min(state.next), Some(epoch)),
+    let from = passed_from(state).max(log_start).min(state.next);
+    match state.anchor.as_ref().and_then(|anchor| Some((anchor.epoch?, anchor.offset + 1))) {
+        Some((epoch, behind)) if from == behind => (from, Some(epoch)),
+        // Behind a gap, of what epoch the offset is nobody knows.
+        Some(_) => (from, None),
         None => (state.next, None),
     }
 }

@@ -74,9 +74,8 @@ where
         self.state.caught_up(&pair.source, since);
         let Some(late) = late else { return Ok(()) };
         if !self.shared.plan.accepts_gaps() {
-            return Err(Halt::Person(
-                Refusal::DeletionsExpired(late).error(&pair.source, &pair.target),
-            ));
+            let refusal = Refusal::DeletionsExpired(late).error(&pair.source, &pair.target);
+            return Err(self.refused(refusal));
         }
         let Late { away_ms, retention_ms } = late;
         tracing::warn!(

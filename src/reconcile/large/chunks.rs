@@ -13,6 +13,8 @@ use crate::digest::{RecordDigest, SequenceDigest};
 
 /// How much longer than the mean a stretch may become: equal records have no end of their own.
 const LONGEST: u64 = 16;
+/// What part of the mean it has at least: equal records may all be an end.
+const SHORTEST: u64 = 4;
 
 /// A stretch of one side's records of a key in a partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +33,7 @@ pub struct Chunk {
 #[derive(Debug)]
 pub struct Chunker {
     mask: u128,
+    shortest: u64,
     longest: u64,
     chunks: Vec<Chunk>,
     open: bool,
@@ -42,6 +45,7 @@ impl Chunker {
         let mean = mean.max(1).next_power_of_two();
         Self {
             mask: u128::from(mean - 1),
+            shortest: mean / SHORTEST,
             longest: mean.saturating_mul(LONGEST),
             chunks: Vec::new(),
             open: false,
@@ -60,7 +64,8 @@ impl Chunker {
         chunk.content.push(digest);
         chunk.sequence.push(as_what);
         chunk.last = offset;
-        self.open = digest.0 & self.mask != 0 && chunk.sequence.count < self.longest;
+        let (count, ends) = (chunk.sequence.count, digest.0 & self.mask == 0);
+        self.open = count < self.shortest || !ends && count < self.longest;
     }
 
     /// All stretches, in order.

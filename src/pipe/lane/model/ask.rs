@@ -99,6 +99,14 @@ impl Ask for Connections {
         Ok(topics.iter().map(info).collect())
     }
 
+    fn describe_known(
+        &self,
+        side: Side,
+        topics: &[&str],
+    ) -> Result<BTreeMap<String, Option<TopicInfo>>, ClusterError> {
+        self.describe(side, topics)
+    }
+
     fn configs(
         &self,
         side: Side,
