@@ -119,8 +119,7 @@ impl OnTarget<'_> {
     pub fn replicas(&self) -> Result<usize, String> {
         match self {
             Self::There(topic) => {
-                let partitions = topic.partitions.get();
-                let partitions = partitions.map_err(|why| format!("target partitions: {why}"))?;
+                let partitions = topic.partitions.told("target partitions")?;
                 Ok(partitions.iter().map(|one| one.replicas.len()).min().unwrap_or(0))
             }
             Self::Planned(create, cluster) => match create.replication_factor {
@@ -135,9 +134,7 @@ impl OnTarget<'_> {
     /// Its topic configs in effect, as far as the target tells; planned ones count as set by the topic.
     pub fn configs(&self) -> Result<BTreeMap<String, ConfigFacts>, String> {
         match self {
-            Self::There(topic) => {
-                Ok(topic.configs.get().map_err(|why| format!("target configs: {why}"))?.clone())
-            }
+            Self::There(topic) => Ok(topic.configs.told("target configs")?.clone()),
             Self::Planned(create, cluster) => {
                 let inherited = BROKER_DEFAULTS.iter().filter_map(|(name, _)| {
                     let value = default_on(cluster, name).ok()?;

@@ -147,8 +147,6 @@ pub struct PartitionFacts {
     /// Timestamp of the first record at or after the last stable offset, where that is below the high
     /// watermark: roughly when the transaction that holds it back was begun.
     pub open_since_ms: Known<Option<i64>>,
-    /// Size of the records in it, uncompressed; an estimate (average of the sample times offsets).
-    pub bytes: Known<u64>,
 }
 
 /// A config of a topic.
@@ -223,12 +221,12 @@ pub struct CopyFacts {
     /// Its number.
     pub partition: i32,
     /// The ledger knows it: what the target holds is ours.
-    pub bound: bool,
+    pub bound: Known<bool>,
     /// First source offset that is not copied: the ledger's position, else the plan's start.
     pub from: Known<i64>,
     /// Timestamp of the record there; `None`: there is none.
     pub from_ms: Known<Option<i64>>,
-    /// Size of what is not copied, uncompressed; an estimate.
+    /// Size of what is not copied, uncompressed; an estimate (average of the sample times offsets).
     pub bytes: Known<u64>,
 }
 
@@ -316,6 +314,11 @@ impl<T> Known<T> {
             Self::Known(fact) => Ok(fact),
             Self::Unknown(why) => Err(why),
         }
+    }
+
+    /// The fact, or what is not known (`source partitions`) and why.
+    pub fn told(&self, what: &str) -> Result<&T, String> {
+        self.get().map_err(|why| format!("{what}: {why}"))
     }
 
     /// The fact, if there is one.

@@ -102,7 +102,6 @@ pub fn topic(name: &str, partitions: i32, records: i64) -> TopicFacts {
         oldest_ms: some(NOW - DAY),
         newest_ms: some(NOW),
         open_since_ms: Known::Known(None),
-        bytes: Known::Known(u64::try_from(records).unwrap() * 1_000),
     });
     TopicFacts {
         name: name.into(),
@@ -153,7 +152,7 @@ impl PairFacts {
 pub fn pair(name: &str, partitions: i32) -> PairFacts {
     let copy = (0..partitions).map(|partition| CopyFacts {
         partition,
-        bound: false,
+        bound: Known::Known(false),
         from: Known::Known(0),
         from_ms: Known::Known(Some(NOW - DAY)),
         bytes: Known::Known(1_000_000),
@@ -239,6 +238,7 @@ pub fn forget(facts: &mut Facts) {
         pair.source.sample = nothing();
         pair.target = nothing();
         for copy in &mut pair.copy {
+            copy.bound = nothing();
             copy.from = nothing();
             copy.from_ms = nothing();
             copy.bytes = nothing();

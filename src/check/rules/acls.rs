@@ -24,8 +24,8 @@ pub struct MissingAcl {
 
 /// ACLs of both sides, or what there is to say without.
 fn lists(facts: &Facts) -> Result<(&[Acl], &[Acl]), Verdict> {
-    let source = facts.source.acls.get().map_err(|why| format!("source ACLs: {why}"))?;
-    let target = facts.target.acls.get().map_err(|why| format!("target ACLs: {why}"))?;
+    let source = facts.source.acls.told("source ACLs")?;
+    let target = facts.target.acls.told("target ACLs")?;
     match (source, target) {
         (Acls::NoAuthorizer, _) => Err(Verdict::pass("the source has no authorizer, so no ACLs")),
         (Acls::List(_), Acls::NoAuthorizer) => Err(Verdict::warn(

@@ -40,7 +40,7 @@ fn both<'f>(
     pair: &'f PairFacts,
 ) -> Result<Option<(&'f Configs, Configs)>, String> {
     let Some(target) = on_target(look.facts, pair)? else { return Ok(None) };
-    let source = pair.source.configs.get().map_err(|why| format!("source configs: {why}"))?;
+    let source = pair.source.configs.told("source configs")?;
     Ok(Some((source, target.configs()?)))
 }
 

@@ -29,7 +29,8 @@ pub use race::{Ending, Race};
 pub use schemas::{SchemaRow, framed, rows as schema_rows};
 
 use super::facts::{Facts, PairFacts};
-use crate::plan::{Assume, Plan};
+use super::verdict::Verdict;
+use crate::plan::{Assume, Pattern, Plan};
 
 pub(super) use self::{
     acls::{GROUPS as ACLS_OF_GROUPS, TOPICS as ACLS_OF_TOPICS},
@@ -66,15 +67,47 @@ pub struct Look<'a> {
 }
 
 impl<'a> Look<'a> {
-    /// The plan's answer by hand for a check of a topic.
-    pub fn assumed(&self, check: &str, pair: &PairFacts) -> Option<&'a Assume> {
-        assumed(self.plan, check, &pair.source.name)
+    /// The plan's answer by hand for a check of a topic, where `why` something is not known: what `read`
+    /// makes of its value, or what is wrong with that (`is no number`). The error is the verdict without.
+    pub fn answered<T>(
+        &self,
+        check: &str,
+        pair: &PairFacts,
+        why: String,
+        read: impl FnOnce(Option<&str>) -> Result<T, &'static str>,
+    ) -> Result<(T, &'a Assume), Verdict> {
+        let for_this = |one: &&Assume| {
+            let matches = |pattern: &Pattern| pattern.matches(&pair.source.name);
+            one.check == check && one.topics.iter().any(matches)
+        };
+        let Some(assume) = self.plan.assume.iter().find(for_this) else {
+            return Err(Verdict::unknown(why));
+        };
+        match read(assume.value.as_deref()) {
+            Ok(value) => Ok((value, assume)),
+            Err(wrong) => Err(Verdict::unknown(format!("{why}; and `assume.value` {wrong}"))),
+        }
     }
-}
 
-/// The plan's answer by hand for a check of a topic.
-pub fn assumed<'p>(plan: &'p Plan, check: &str, topic: &str) -> Option<&'p Assume> {
-    plan.assume
-        .iter()
-        .find(|one| one.check == check && one.topics.iter().any(|pattern| pattern.matches(topic)))
+    /// What a check compares on both sides, with the plan's answer in the place of what is not known.
+    pub fn both<T: Clone>(
+        &self,
+        check: &str,
+        pair: &PairFacts,
+        source: Result<T, String>,
+        target: Result<T, String>,
+        read: impl FnOnce(Option<&str>) -> Result<T, &'static str>,
+    ) -> Result<(T, T, Option<&'a Assume>), Verdict> {
+        let why = match (&source, &target) {
+            (Ok(_), Ok(_)) => None,
+            (Err(why), Ok(_)) | (Ok(_), Err(why)) => Some(why.clone()),
+            (Err(why), Err(and)) => Some(format!("{why}; {and}")),
+        };
+        let answer = why.map(|why| self.answered(check, pair, why, read)).transpose()?;
+        let or_assumed = |side: Result<T, String>| match (side, &answer) {
+            (Err(_), Some((value, _))) => Ok(value.clone()),
+            (side, _) => side,
+        };
+        Ok((or_assumed(source)?, or_assumed(target)?, answer.map(|(_, assume)| assume)))
+    }
 }

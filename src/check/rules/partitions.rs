@@ -9,28 +9,16 @@ use crate::check::{Rule, names};
 pub const PARTITIONS: Rule = Rule::Pair(check);
 
 fn check(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
-    let source = pair.source.partitions.get().map(Vec::len);
-    let source = source.map_err(|why| format!("source partitions: {why}"));
+    let source = pair.source.partitions.told("source partitions").map(Vec::len);
     let target = match on_target(look.facts, pair) {
         Ok(None) => return Ok(Vec::new()),
         Ok(Some(target)) => target.partitions(),
         Err(why) => Err(why),
     };
-    let (source, target, assume) = match (source, target) {
-        (Ok(source), Ok(target)) => (source, target, None),
-        (source, target) => {
-            let why = [source.as_ref().err(), target.as_ref().err()];
-            let why = why.into_iter().flatten().cloned().collect::<Vec<_>>().join("; ");
-            let Some(assume) = look.assumed(names::PARTITIONS, pair) else {
-                return Err(Verdict::unknown(why));
-            };
-            let value = assume.value.as_deref().unwrap_or_default();
-            let Ok(count) = value.parse() else {
-                return Err(Verdict::unknown(format!("{why}; and `assume.value` is no number")));
-            };
-            (source.unwrap_or(count), target.unwrap_or(count), Some(assume))
-        }
-    };
+    let count = |value: Option<&str>| value.and_then(|count| count.parse().ok());
+    let (source, target, assume) = look.both(names::PARTITIONS, pair, source, target, |value| {
+        count(value).ok_or("is no number")
+    })?;
     let verdict = judge(source, target, "source", "target", &pair.target_name);
     Ok(vec![verdict.resting_on(assume)])
 }

@@ -15,20 +15,10 @@ fn check(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
         Ok(Some(target)) => target.config("cleanup.policy"),
         Err(why) => Err(why),
     };
-    let (source, target, assume) = match (source, target) {
-        (Ok(source), Ok(target)) => (source, target, None),
-        (source, target) => {
-            let why = [source.as_ref().err(), target.as_ref().err()];
-            let why = why.into_iter().flatten().cloned().collect::<Vec<_>>().join("; ");
-            let Some(assume) = look.assumed(names::CLEANUP_POLICY, pair) else {
-                return Err(Verdict::unknown(why));
-            };
-            let Some(value) = assume.value.clone() else {
-                return Err(Verdict::unknown(format!("{why}; and `assume.value` is missing")));
-            };
-            (source.unwrap_or(value.clone()), target.unwrap_or(value), Some(assume))
-        }
-    };
+    let (source, target, assume) =
+        look.both(names::CLEANUP_POLICY, pair, source, target, |value| {
+            value.map(str::to_owned).ok_or("is missing")
+        })?;
     Ok(vec![judge(&source, &target, "source", "target").resting_on(assume)])
 }
 

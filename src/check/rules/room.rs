@@ -17,14 +17,13 @@ fn check(look: &Look<'_>) -> Verdicts {
             Err(why) => return Err(why.into()),
         };
         for copy in &pair.copy {
-            let size = copy.bytes.get().map_err(|why| format!("size of the source: {why}"))?;
+            let size = copy.bytes.told("size of the source")?;
             needed = needed.saturating_add(size.saturating_mul(replicas as u64));
         }
     }
     let needed_text =
         format!("about {} are to be written, replicas counted, uncompressed", bytes(needed));
-    let disks = look.facts.target.disks.get();
-    let disks = disks.map_err(|why| format!("{needed_text}; room on the target: {why}"))?;
+    let disks = look.facts.target.disks.told(&format!("{needed_text}; room on the target"))?;
     let usable = disks.iter().fold(0_u64, |sum, disk| sum.saturating_add(disk.usable));
     let reason = format!("{needed_text}; the target has room for {}", bytes(usable));
     Ok(vec![if needed > usable {

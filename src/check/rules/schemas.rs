@@ -86,8 +86,8 @@ impl Resolved {
 fn resolved(facts: &Facts, id: i32) -> Result<Resolved, String> {
     let known = facts.schemas.get()?.get(&id).ok_or("it was not asked for")?;
     let SchemaFacts { source, target } = known;
-    let source = source.get().map_err(|why| format!("source registry: {why}"))?;
-    let target = target.get().map_err(|why| format!("target registry: {why}"))?;
+    let source = source.told("source registry")?;
+    let target = target.told("target registry")?;
     Ok(match (source, target) {
         (None, _) => Resolved::NotOnSource,
         (Some(_), None) => Resolved::NotOnTarget,
@@ -107,7 +107,7 @@ fn same(a: &Schema, b: &Schema) -> bool {
 }
 
 fn check(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
-    let sample = pair.source.sample.get().map_err(|why| format!("sample of the source: {why}"))?;
+    let sample = pair.source.sample.told("sample of the source")?;
     if sample.records == 0 {
         return Verdict::info("no records to look at").into();
     }

@@ -41,7 +41,7 @@ fn internal(
     (factor, min_isr): (&str, &str),
 ) -> Verdicts {
     let brokers = target.brokers.len();
-    let there = topic.get().map_err(|why| format!("target `{name}`: {why}"))?;
+    let there = topic.told(&format!("target `{name}`"))?;
     let Some(topic) = there else {
         let wanted = usize::try_from(target.number(factor)?).unwrap_or(0);
         let needed = usize::try_from(target.number(min_isr)?).unwrap_or(0);
@@ -57,13 +57,11 @@ fn internal(
         return Ok(vec![verdict]);
     };
     let told = |config: &str| {
-        let configs =
-            topic.configs.get().map_err(|why| format!("target `{name}` configs: {why}"))?;
+        let configs = topic.configs.told(&format!("target `{name}` configs"))?;
         Ok::<_, String>(configs.get(config).and_then(|config| config.value.as_deref()))
     };
     let needed = told("min.insync.replicas")?.and_then(|value| value.parse().ok()).unwrap_or(1);
-    let partitions = topic.partitions.get();
-    let partitions = partitions.map_err(|why| format!("target `{name}` partitions: {why}"))?;
+    let partitions = topic.partitions.told(&format!("target `{name}` partitions"))?;
     let fewest = partitions.iter().map(|one| one.replicas.len()).min().unwrap_or(0);
     let mut found = vec![replicas::judge(needed, fewest, brokers, true)];
     let stuck =
