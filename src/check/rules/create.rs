@@ -10,7 +10,8 @@ use crate::check::verdict::{Verdict, Verdicts};
 use crate::check::words::list;
 use crate::check::{Rule, names};
 use crate::error::Error;
-use crate::pipe::bound::{LEDGER_CONFIGS, check_ledger_configs, check_ledger_replicas};
+use crate::pipe::bound::{check_ledger_configs, check_ledger_replicas};
+use crate::pipe::preflight::ledger_topic;
 
 pub const MISSING: Rule = Rule::Pair(check_missing);
 pub const CREATE: Rule = Rule::Pair(check_create);
@@ -165,14 +166,8 @@ fn check_ledger(look: &Look<'_>) -> Verdicts {
     let name = plan.ledger_topic();
     let Some(topic) = ledger.topic.told(&format!("ledger `{name}`"))? else {
         let Some(create) = &ledger.create else {
-            let configs: BTreeMap<_, _> =
-                LEDGER_CONFIGS.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-            let command = topic_command(
-                name,
-                ledger.partitions_needed,
-                plan.ledger.replication_factor,
-                &configs,
-            );
+            let lanes = ledger.partitions_needed.saturating_sub(1);
+            let command = topic_command(&ledger_topic(plan, lanes));
             return Verdict::fail(format!(
                 "target has no ledger topic `{name}`, and the plan creates none"
             ))
