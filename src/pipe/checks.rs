@@ -95,13 +95,15 @@ fn error(finding: &Finding) -> Error {
 }
 
 fn text(finding: &Finding) -> String {
-    let mut text = match (&finding.topic, &finding.target) {
-        (Some(source), Some(target)) if source != target => {
-            format!("source `{source}`, target `{target}`: {}", finding.reason)
+    let subject = match (&finding.topic, finding.renamed()) {
+        (Some(source), Some(target)) => {
+            finding.subject(Some(format!("source `{source}`, target `{target}`")))
         }
-        (Some(topic), _) => format!("topic `{topic}`: {}", finding.reason),
-        (None, _) => format!("check `{}`: {}", finding.check, finding.reason),
+        (Some(topic), None) => finding.subject(Some(format!("topic `{topic}`"))),
+        // What such a check is about besides, its reason says.
+        (None, _) => format!("check `{}`", finding.check),
     };
+    let mut text = format!("{subject}: {}", finding.reason);
     if let Some(reason) = &finding.allowed {
         text.push_str(&format!(" (allowed by the plan: {reason})"));
     }
@@ -145,6 +147,17 @@ mod tests {
         let open = finding(names::OPEN_TRANSACTIONS, Severity::Fail, Some("orders"));
         let checked = decide(&[open], Depth::Begin).expect("it does not stop");
         assert_eq!(checked.warnings, ["topic `orders`: because"]);
+    }
+
+    #[test]
+    fn what_a_check_is_about_besides_its_topic_is_said() {
+        let mut open = finding(names::RETENTION_RACE, Severity::Fail, Some("orders"));
+        open.about = Some("partition 3".into());
+        let error = decide(&[open.clone()], Depth::Begin).err().expect("it stops");
+        assert_eq!(error.what, "topic `orders` partition 3: because");
+        open.target = Some("pay.orders".into());
+        let error = decide(&[open], Depth::Begin).err().expect("it stops");
+        assert_eq!(error.what, "source `orders`, target `pay.orders` partition 3: because");
     }
 
     #[test]
