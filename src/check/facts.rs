@@ -83,8 +83,6 @@ pub struct ClusterFacts {
 pub struct BrokerFacts {
     /// `node.id`.
     pub id: i32,
-    /// `broker.rack`, where it tells.
-    pub rack: Option<String>,
     /// Its configs in effect by name, those without a value left out (`message.max.bytes`, `log.*`,
     /// `transaction.*`, `offsets.*`, …).
     pub configs: Known<BTreeMap<String, String>>,
@@ -104,8 +102,6 @@ pub struct VersionFacts {
 /// Disks of a broker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiskFacts {
-    /// `node.id`.
-    pub broker: i32,
     /// Bytes that may still be written.
     pub usable: u64,
 }
@@ -298,13 +294,11 @@ pub struct Schema {
     pub references: Vec<String>,
 }
 
-/// How fast the copy will go.
+/// How fast the copy will go: as the user expects, else as the sample was read.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rate {
     /// Bytes of records per second, all partitions together.
     pub bytes_per_second: f64,
-    /// Measured (while the sample was read, or by a run), not given by the user.
-    pub measured: bool,
 }
 
 impl<T> Known<T> {

@@ -61,7 +61,7 @@ pub const TOPIC: &[(&str, &str)] = &[
 
 pub fn broker(id: i32, configs: &[(&str, &str)]) -> BrokerFacts {
     let configs = configs.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
-    BrokerFacts { id, rack: None, configs: Known::Known(configs) }
+    BrokerFacts { id, configs: Known::Known(configs) }
 }
 
 fn cluster(side: Side) -> ClusterFacts {
@@ -75,7 +75,7 @@ fn cluster(side: Side) -> ClusterFacts {
         transaction_log: internal("__transaction_state"),
         offsets_topic: internal("__consumer_offsets"),
         clock_ahead_ms: Known::Known(0),
-        disks: Known::Known(vec![DiskFacts { broker: 1, usable: 1 << 40 }]),
+        disks: Known::Known(vec![DiskFacts { usable: 1 << 40 }]),
         principal: Known::Known("User:onceover".into()),
         rights: vec![read_orders()],
         acls: Known::Known(Acls::NoAuthorizer),
@@ -191,7 +191,7 @@ pub fn facts() -> Facts {
         refusals: Known::Known(None),
         schemas: Known::unknown("the plan names no registries"),
         now_ms: NOW,
-        rate: Known::Known(Rate { bytes_per_second: 1e7, measured: true }),
+        rate: Known::Known(Rate { bytes_per_second: 1e7 }),
     }
 }
 

@@ -25,20 +25,21 @@ mod words;
 use std::sync::Arc;
 
 pub use allow::overrides;
-pub use catalogue::{ASSUMABLE, CATALOGUE, Check, Rule, check, names};
-pub use murmur2::{java_partition, librdkafka_partition, murmur2};
+pub use catalogue::{ASSUMABLE, CATALOGUE, Rule, names};
 pub use planned::planned_configs;
-pub use rules::{Ending, Look, MissingAcl, Race, SchemaRow, framed, missing_acls, schema_rows};
+pub use rules::{MissingAcl, framed, missing_acls, schema_rows};
 pub use verdict::{Finding, Severity, Verdict, Verdicts};
 
 use crate::error::Error;
 use crate::plan::Plan;
+use catalogue::Check;
 use facts::{Facts, PairFacts};
+use rules::Look;
 
 /// Carries out every check; none stops another. In the order of the catalogue, then of the topics, the
 /// worst first.
 pub fn judge(plan: &Plan, facts: &Facts) -> Vec<Finding> {
-    let look = Look { plan, facts };
+    let look = Look::new(plan, facts);
     let mut found = Vec::new();
     for check in CATALOGUE {
         for rule in check.rules {

@@ -44,7 +44,6 @@ pub fn look(
             None => Known::unknown("the broker did not tell"),
         },
         id: broker.id,
-        rack: broker.rack,
     });
     let brokers = brokers.collect();
     let mut found = topics::look(clusters, side, names, depth);

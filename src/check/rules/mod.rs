@@ -25,8 +25,9 @@ mod timestamps;
 mod transactions;
 
 pub use acls::{MissingAcl, missing as missing_acls};
-pub use race::{Ending, Race};
-pub use schemas::{SchemaRow, framed, rows as schema_rows};
+pub use schemas::{framed, rows as schema_rows};
+
+use std::cell::OnceCell;
 
 use super::facts::{Facts, PairFacts};
 use super::verdict::Verdict;
@@ -58,15 +59,25 @@ pub(super) use self::{
 };
 
 /// What every rule may look at.
-#[derive(Clone, Copy)]
 pub struct Look<'a> {
     /// The plan.
     pub plan: &'a Plan,
     /// The facts.
     pub facts: &'a Facts,
+    copy_seconds: OnceCell<Result<f64, String>>,
 }
 
 impl<'a> Look<'a> {
+    /// A look at these.
+    pub fn new(plan: &'a Plan, facts: &'a Facts) -> Self {
+        Self { plan, facts, copy_seconds: OnceCell::new() }
+    }
+
+    /// How long the whole copy takes, in seconds; the error says why nobody knows.
+    pub fn copy_seconds(&self) -> Result<f64, String> {
+        self.copy_seconds.get_or_init(|| race::copy_seconds(self.plan, self.facts)).clone()
+    }
+
     /// The plan's answer by hand for a check of a topic, where `why` something is not known: what `read`
     /// makes of its value, or what is wrong with that (`is no number`). The error is the verdict without.
     pub fn answered<T>(

@@ -118,7 +118,8 @@ fn seconds(ms: i64) -> f64 {
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "saturates")]
-fn millis(seconds: f64) -> i64 {
+/// Milliseconds.
+pub fn millis(seconds: f64) -> i64 {
     (seconds * 1_000.0) as i64
 }
 
@@ -151,7 +152,7 @@ fn check(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
     if retention_ms.is_none() && retention_bytes.is_none() {
         return Verdict::pass("source keeps records for ever").into();
     }
-    let copy_seconds = copy_seconds(look.plan, look.facts)?;
+    let copy_seconds = look.copy_seconds()?;
     let partitions = pair.source.partitions.told("source partitions")?;
     let (mut found, mut closest) = (Vec::new(), f64::INFINITY);
     for copy in &pair.copy {
@@ -230,7 +231,7 @@ mod tests {
         let mut facts = facts();
         assert_eq!(judged(&facts, RETENTION_RACE)[0].severity, Pass);
         // 6 MB at 5 B/s: fourteen days, and retention is seven.
-        facts.rate = Known::Known(Rate { bytes_per_second: 5.0, measured: false });
+        facts.rate = Known::Known(Rate { bytes_per_second: 5.0 });
         let found = judged(&facts, RETENTION_RACE);
         assert_eq!((found.len(), found[0].severity), (6, Fail));
         assert_eq!(
@@ -271,7 +272,7 @@ mod tests {
         // 1 MB were written in a day; 2 MB are kept, so deletion begins tomorrow.
         facts.pairs[0].set(Side::Source, "retention.bytes", "2000000");
         assert_eq!(judged(&facts, RETENTION_RACE)[0].severity, Pass);
-        facts.rate = Known::Known(Rate { bytes_per_second: 10.0, measured: true });
+        facts.rate = Known::Known(Rate { bytes_per_second: 10.0 });
         assert_eq!(judged(&facts, RETENTION_RACE)[0].severity, Fail);
     }
 
@@ -284,7 +285,7 @@ mod tests {
         assert_eq!(judged(&facts, RETENTION_RACE)[0].severity, Pass);
         // 6 MB in 23 hours and in 26 hours.
         for (bytes_per_second, severity) in [(72.0, Pass), (64.0, Fail)] {
-            facts.rate = Known::Known(Rate { bytes_per_second, measured: true });
+            facts.rate = Known::Known(Rate { bytes_per_second });
             assert_eq!(judged(&facts, RETENTION_RACE)[0].severity, severity, "{bytes_per_second}");
         }
     }
@@ -299,14 +300,14 @@ mod tests {
             copy.from_ms = Known::Known(Some(NOW - DAY / 24));
             copy.bytes = Known::Known(40_000);
         }
-        facts.rate = Known::Known(Rate { bytes_per_second: 240_000.0 / 18_000.0, measured: true });
+        facts.rate = Known::Known(Rate { bytes_per_second: 240_000.0 / 18_000.0 });
         assert_eq!(judged(&facts, RETENTION_RACE)[0].severity, Pass);
     }
 
     #[test]
     fn a_partition_that_nobody_knows_hides_no_race_that_is_lost() {
         let mut facts = facts();
-        facts.rate = Known::Known(Rate { bytes_per_second: 5.0, measured: false });
+        facts.rate = Known::Known(Rate { bytes_per_second: 5.0 });
         facts.pairs[0].source.parts()[5].newest_ms = Known::unknown("needs 3.0");
         let found = judged(&facts, RETENTION_RACE);
         assert_eq!((found.len(), found[4].severity, found[5].severity), (6, Fail, Unknown));

@@ -48,7 +48,7 @@ mod tests {
         assert_eq!(judged(&facts, DISK_ROOM)[0].severity, Pass);
         // Six partitions of 1 MB with three replicas each.
         for (usable, severity) in [(17_000_000, Fail), (20_000_000, Warn), (30_000_000, Pass)] {
-            facts.target.disks = Known::Known(vec![DiskFacts { broker: 1, usable }]);
+            facts.target.disks = Known::Known(vec![DiskFacts { usable }]);
             assert_eq!(judged(&facts, DISK_ROOM)[0].severity, severity, "{usable}");
         }
         facts.target.disks = Known::unknown("the client library has no request for it");

@@ -64,7 +64,7 @@ pub fn rows(facts: &Facts) -> Vec<SchemaRow<'_>> {
     rows
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Resolved {
     Equal,
     Different,
@@ -121,21 +121,23 @@ fn check(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
         let ids: Vec<_> = ids.into_iter().collect();
         return Err(Verdict::unknown(format!("schema ids {} are in use; {why}", all(&ids))));
     }
-    let mut by_result: BTreeMap<Result<&str, String>, Vec<i32>> = BTreeMap::new();
+    let mut by_result: BTreeMap<Result<Resolved, String>, Vec<i32>> = BTreeMap::new();
     for id in ids {
-        by_result.entry(resolved(look.facts, id).map(Resolved::word)).or_default().push(id);
+        by_result.entry(resolved(look.facts, id)).or_default().push(id);
     }
-    let verdict = |(result, ids): (Result<&str, String>, Vec<i32>)| match result {
-        Ok("equal") => Verdict::pass(format!("schema ids {} are equal on both sides", all(&ids))),
-        Ok("different") => {
+    let verdict = |(result, ids): (Result<Resolved, String>, Vec<i32>)| match result {
+        Ok(Resolved::Equal) => {
+            Verdict::pass(format!("schema ids {} are equal on both sides", all(&ids)))
+        }
+        Ok(Resolved::Different) => {
             Verdict::fail(format!("schema ids {} are other schemas on the target", all(&ids)))
                 .about("different")
         }
-        Ok("not on the target") => {
+        Ok(Resolved::NotOnTarget) => {
             Verdict::fail(format!("schema ids {} are not on the target", all(&ids)))
                 .about("missing")
         }
-        Ok(_) => Verdict::warn(format!(
+        Ok(Resolved::NotOnSource) => Verdict::warn(format!(
             "schema ids {} are not on the source: no schema ids after all, or another registry's",
             all(&ids)
         ))
