@@ -86,7 +86,8 @@ fn is_said(finding: &Finding) -> bool {
         && (finding.severity == Severity::Fail || finding.allowed.is_some())
 }
 
-fn error(finding: &Finding) -> Error {
+/// What a finding that stops a run is as an error.
+pub fn error(finding: &Finding) -> Error {
     let error = Error::check(finding.check, text(finding));
     match &finding.hint {
         Some(hint) => error.hint(hint.clone()),

@@ -1,7 +1,7 @@
 //! Compaction: deletions that may expire unread, and lags and segments that change when it happens.
 
 use super::Look;
-use super::race::millis;
+use super::race::{CopyTime, millis};
 use crate::check::Rule;
 use crate::check::compacted;
 use crate::check::effective::{number_on_source, on_source, on_target};
@@ -21,17 +21,19 @@ fn check_deletions(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
     }
     let source = number_on_source(pair, NAME)?;
     let mut found = Vec::new();
-    match look.copy_seconds() {
+    match look.copy_time() {
         Err(why) => found.push(Verdict::unknown(format!("source `{NAME}={source}`; {why}"))),
-        Ok(seconds) => {
+        Ok(CopyTime { at_least, untold }) => {
             let reason = format!(
-                "source `{NAME}={source}` ({}), the copy takes about {}",
+                "source `{NAME}={source}` ({}), the copy takes {} {}",
                 span(source),
-                takes(seconds)
+                if untold.is_some() { "at least" } else { "about" },
+                takes(at_least)
             );
-            found.push(match Late::judge(0, millis(seconds), Some(source), true) {
-                Some(_) => Verdict::fail(format!("{reason}: deletions may expire unread")),
-                None => Verdict::pass(reason),
+            found.push(match (Late::judge(0, millis(at_least), Some(source), true), untold) {
+                (Some(_), _) => Verdict::fail(format!("{reason}: deletions may expire unread")),
+                (None, None) => Verdict::pass(reason),
+                (None, Some(why)) => Verdict::unknown(format!("{reason}; {why}")),
             });
         }
     }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Look;
+use super::{Look, answered};
 use crate::check::facts::{CreateFacts, Known, PairFacts, PartitionFacts, TopicFacts};
 use crate::check::resources::topic_command;
 use crate::check::verdict::{Verdict, Verdicts};
@@ -114,11 +114,11 @@ fn check_empty(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
             Ok([failed.firm()].into_iter().chain(untold.map(Verdict::unknown)).collect())
         }
         (None, Some(why)) => {
-            let ((), assume) =
-                look.answered(names::TARGET_EMPTY, pair, why, |value| match value {
-                    None | Some("true" | "empty") => Ok(()),
-                    Some(_) => Err("is not `true`"),
-                })?;
+            let (check, topic) = (names::TARGET_EMPTY, &pair.source.name);
+            let ((), assume) = answered(look.plan, check, topic, why, |value| match value {
+                None | Some("true" | "empty") => Ok(()),
+                Some(_) => Err("is not `true`"),
+            })?;
             Verdict::pass("empty").resting_on(Some(assume)).into()
         }
     }
@@ -185,19 +185,34 @@ fn check_ledger(look: &Look<'_>) -> Verdicts {
             None => verdict,
         }
     };
-    let configs = topic.configs.told(&format!("ledger `{name}`"))?;
-    let configs: BTreeMap<String, String> = configs
-        .iter()
-        .filter_map(|(name, config)| Some((name.clone(), config.value.clone()?)))
-        .collect();
-    found.extend(check_ledger_configs(name, &configs).err().map(wrong));
-    let partitions = topic.partitions.told(&format!("ledger `{name}`"))?;
-    let replicas = partitions.iter().map(|one| one.replicas.len()).min().unwrap_or(0);
-    let min_insync = configs.get("min.insync.replicas").and_then(|value| value.parse().ok());
-    match check_ledger_replicas(name, replicas, min_insync, look.facts.target.brokers.len()) {
-        Ok(warning) => found.extend(warning.map(Verdict::warn)),
-        Err(error) => found.push(wrong(error)),
+    let partitions = topic.partitions.told(&format!("ledger `{name}`"));
+    match topic.configs.told(&format!("ledger `{name}`")) {
+        Ok(configs) => {
+            let told = configs.iter();
+            let told =
+                told.filter_map(|(name, config)| Some((name.clone(), config.value.clone()?)));
+            let configs: BTreeMap<String, String> = told.collect();
+            found.extend(check_ledger_configs(name, &configs).err().map(wrong));
+            let min_insync =
+                configs.get("min.insync.replicas").and_then(|value| value.parse().ok());
+            let replicas = partitions.iter().flat_map(|all| all.iter());
+            if let Some(replicas) = replicas.map(|one| one.replicas.len()).min() {
+                let brokers = look.facts.target.brokers.len();
+                match check_ledger_replicas(name, replicas, min_insync, brokers) {
+                    Ok(warning) => found.extend(warning.map(Verdict::warn)),
+                    Err(error) => found.push(wrong(error)),
+                }
+            }
+        }
+        Err(why) => found.push(Verdict::unknown(why).about("configs")),
     }
+    let partitions = match partitions {
+        Ok(partitions) => partitions,
+        Err(why) => {
+            found.push(Verdict::unknown(why).about("partitions"));
+            return Ok(found);
+        }
+    };
     let begun: Vec<_> = partitions.iter().filter(|one| one.log_start.ok() > Some(&0)).collect();
     if !begun.is_empty() {
         let numbers: Vec<_> = begun.iter().map(|one| one.number.to_string()).collect();
@@ -342,6 +357,13 @@ mod tests {
         let found = judged(&facts, LEDGER_TOPIC);
         assert_eq!((found.len(), found[0].severity), (1, Unknown));
         assert_eq!(found[0].about.as_deref(), Some("partition 3"));
+        let mut lost = ledger.clone();
+        lost.configs = Known::unknown("no DescribeConfigs right");
+        lost.parts()[4].log_start = Known::Known(7);
+        facts.ledger.topic = Known::Known(Some(lost));
+        let severities: Vec<_> =
+            judged(&facts, LEDGER_TOPIC).iter().map(|one| one.severity).collect();
+        assert_eq!(severities, [Fail, Unknown, Unknown], "hidden configs hide no lost entries");
         for part in ledger.parts() {
             part.replicas = vec![1];
             part.log_start = Known::Known(0);

@@ -1,10 +1,11 @@
 //! Partition counts are equal, or keys change their partition.
 
-use super::Look;
+use super::{Look, both};
 use crate::check::effective::on_target;
 use crate::check::facts::PairFacts;
 use crate::check::verdict::{Verdict, Verdicts};
 use crate::check::{Rule, names};
+use crate::plan::Plan;
 
 pub const PARTITIONS: Rule = Rule::Pair(check);
 
@@ -15,23 +16,25 @@ fn check(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
         Ok(Some(target)) => target.partitions(),
         Err(why) => Err(why),
     };
-    let count = |value: Option<&str>| value.and_then(|count| count.parse().ok());
-    let (source, target, assume) = look.both(names::PARTITIONS, pair, source, target, |value| {
-        count(value).ok_or("is no number")
-    })?;
-    let verdict = judge(source, target, "source", "target", &pair.target_name);
-    Ok(vec![verdict.resting_on(assume)])
+    judge(look.plan, (&pair.source.name, &pair.target_name), source, target)
 }
 
-/// Judges two counts; `of_source` and `of_target` are what the text calls the sides.
+/// Judges the counts of a topic pair, with the plan's answer for one that is not known.
 pub fn judge(
-    source: usize,
-    target: usize,
-    of_source: &str,
-    of_target: &str,
-    name: &str,
-) -> Verdict {
-    let counts = format!("{of_source} has {source} partitions, {of_target} has {target}");
+    plan: &Plan,
+    (topic, name): (&str, &str),
+    source: Result<usize, String>,
+    target: Result<usize, String>,
+) -> Verdicts {
+    let count = |value: Option<&str>| value.and_then(|count| count.parse().ok());
+    let (source, target, assume) = both(plan, names::PARTITIONS, topic, source, target, |value| {
+        count(value).ok_or("is no number")
+    })?;
+    Ok(vec![compared(source, target, name).resting_on(assume)])
+}
+
+fn compared(source: usize, target: usize, name: &str) -> Verdict {
+    let counts = format!("source has {source} partitions, target has {target}");
     if source == target {
         return Verdict::pass(format!("both have {source} partitions"));
     }
