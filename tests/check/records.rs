@@ -21,6 +21,8 @@ fn keys_are_judged_by_where_they_lie() -> Result<(), Error> {
     let checked = checked_between_the_shared("check-keys", "topics.include = ['/check-keys-.*/']");
     checked.is(names::KEY_SPREAD, "check-keys-spread", Warn);
     checked.is(names::KEY_SPREAD, "check-keys-one", Pass);
+    checked.is(names::KEY_PARTITIONER, "check-keys-spread", Warn);
+    checked.is(names::KEY_PARTITIONER, "check-keys-one", Pass);
     let sample = |topic: &str| {
         let pair = checked.facts.pairs.iter().find(|pair| &*pair.source.name == topic);
         pair.expect("the pair").source.sample.ok().expect("a sample").clone()
