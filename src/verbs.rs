@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use crate::check::verb::{Files, print_resources, report, write_asked};
+use crate::check::resources;
+use crate::check::verb::{Files, report, write_asked};
 use crate::cli::{
     CheckArgs, Cli, Common, DiffArgs, InitArgs, ReconcileArgs, RunArgs, SideWord, StatusArgs, Verb,
 };
@@ -79,7 +80,7 @@ fn check(args: &CheckArgs, common: &Common, screen: &Screen) -> Result<u8> {
     let plan = wired::load(&args.plan, screen)?;
     let facts = wired::facts(&plan, args.rate)?;
     if let Some(form) = args.print_resources {
-        print(&screen.redact(&print_resources(&plan, &facts, form)))?;
+        print(&screen.redact(&resources::print(&plan, &facts, form)))?;
         return Ok(0);
     }
     let report = report(&plan, &facts);

@@ -10,7 +10,7 @@ use crate::ledger::Override;
 use crate::plan::{Allow, Plan};
 
 /// The plan's permission for a check to fail on a topic.
-pub fn allowed<'p>(plan: &'p Plan, check: &str, topic: &str) -> Option<&'p Allow> {
+fn allowed<'p>(plan: &'p Plan, check: &str, topic: &str) -> Option<&'p Allow> {
     plan.allow
         .iter()
         .find(|one| one.check == check && one.topics.iter().any(|pattern| pattern.matches(topic)))
@@ -25,23 +25,32 @@ fn allowed_for_all<'p>(plan: &'p Plan, facts: &Facts, check: &str) -> Option<&'p
 /// Allows what the plan allows, and says what still blocks a run.
 pub fn apply(plan: &Plan, facts: &Facts, found: &mut [Finding]) {
     for finding in found {
-        if finding.severity == Severity::Fail && !finding.firm {
-            let permission = match &finding.topic {
-                Some(topic) => allowed(plan, finding.check, topic),
-                None => allowed_for_all(plan, facts, finding.check),
-            };
-            if let Some(permission) = permission {
-                finding.severity = Severity::Warn;
-                finding.allowed = Some(permission.reason.clone());
-                finding.hint = None;
-            }
-        }
-        finding.blocks = match finding.severity {
-            Severity::Fail => true,
-            Severity::Unknown => ASSUMABLE.contains(&finding.check),
-            _ => false,
-        };
+        apply_to(finding, |finding| match &finding.topic {
+            Some(topic) => allowed(plan, finding.check, topic),
+            None => allowed_for_all(plan, facts, finding.check),
+        });
     }
+}
+
+/// The same for a finding about a topic.
+pub fn apply_to_topic(plan: &Plan, topic: &str, finding: &mut Finding) {
+    apply_to(finding, |finding| allowed(plan, finding.check, topic));
+}
+
+fn apply_to<'p>(finding: &mut Finding, permission: impl FnOnce(&Finding) -> Option<&'p Allow>) {
+    if finding.severity == Severity::Fail
+        && !finding.firm
+        && let Some(permission) = permission(finding)
+    {
+        finding.severity = Severity::Warn;
+        finding.allowed = Some(permission.reason.clone());
+        finding.hint = None;
+    }
+    finding.blocks = match finding.severity {
+        Severity::Fail => true,
+        Severity::Unknown => ASSUMABLE.contains(&finding.check),
+        _ => false,
+    };
 }
 
 /// The ledger's entries for everything that the plan's `[[check.allow]]` and `[[assume]]` decided in

@@ -1,5 +1,6 @@
 //! Configs in effect: of a topic that is there, and of one that would be created. Pure.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::facts::{
@@ -86,7 +87,7 @@ fn number(text: &str) -> Result<i64, String> {
     text.trim().parse().map_err(|_| format!("`{text}` is no number"))
 }
 
-impl OnTarget<'_> {
+impl<'f> OnTarget<'f> {
     /// The value of a topic config in effect; the error says why it is not known.
     pub fn config(&self, name: &str) -> Result<String, String> {
         match self {
@@ -107,10 +108,7 @@ impl OnTarget<'_> {
     /// How many partitions.
     pub fn partitions(&self) -> Result<usize, String> {
         match self {
-            Self::There(topic) => {
-                let partitions = topic.partitions.get();
-                Ok(partitions.map_err(|why| format!("target partitions: {why}"))?.len())
-            }
+            Self::There(topic) => topic.partitions.told("target partitions").map(Vec::len),
             Self::Planned(create, _) => Ok(usize::try_from(create.partitions).unwrap_or(0)),
         }
     }
@@ -119,8 +117,7 @@ impl OnTarget<'_> {
     pub fn replicas(&self) -> Result<usize, String> {
         match self {
             Self::There(topic) => {
-                let partitions = topic.partitions.get();
-                let partitions = partitions.map_err(|why| format!("target partitions: {why}"))?;
+                let partitions = topic.partitions.told("target partitions")?;
                 Ok(partitions.iter().map(|one| one.replicas.len()).min().unwrap_or(0))
             }
             Self::Planned(create, cluster) => match create.replication_factor {
@@ -132,12 +129,18 @@ impl OnTarget<'_> {
         }
     }
 
-    /// Its topic configs in effect, as far as the target tells; planned ones count as set by the topic.
-    pub fn configs(&self) -> Result<BTreeMap<String, ConfigFacts>, String> {
+    /// Whether the target tells configs at all, so that one that is not among them is not known there.
+    pub fn tells_configs(&self) -> bool {
         match self {
-            Self::There(topic) => {
-                Ok(topic.configs.get().map_err(|why| format!("target configs: {why}"))?.clone())
-            }
+            Self::There(topic) => topic.configs.ok().is_some(),
+            Self::Planned(..) => true,
+        }
+    }
+
+    /// Its topic configs in effect, as far as the target tells; planned ones count as set by the topic.
+    pub fn configs(&self) -> Result<Cow<'f, BTreeMap<String, ConfigFacts>>, String> {
+        match self {
+            Self::There(topic) => topic.configs.told("target configs").map(Cow::Borrowed),
             Self::Planned(create, cluster) => {
                 let inherited = BROKER_DEFAULTS.iter().filter_map(|(name, _)| {
                     let value = default_on(cluster, name).ok()?;
@@ -145,13 +148,11 @@ impl OnTarget<'_> {
                 });
                 let planned = create.configs.iter();
                 let planned = planned.map(|(name, value)| (&**name, value.clone(), SetBy::Topic));
-                Ok(inherited
-                    .chain(planned)
-                    .map(|(name, value, set_by)| {
-                        let config = ConfigFacts { value: Some(value), set_by, sensitive: false };
-                        (name.to_owned(), config)
-                    })
-                    .collect())
+                let all = inherited.chain(planned).map(|(name, value, set_by)| {
+                    let config = ConfigFacts { value: Some(value), set_by, sensitive: false };
+                    (name.to_owned(), config)
+                });
+                Ok(Cow::Owned(all.collect()))
             }
         }
     }

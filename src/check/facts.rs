@@ -83,8 +83,6 @@ pub struct ClusterFacts {
 pub struct BrokerFacts {
     /// `node.id`.
     pub id: i32,
-    /// `broker.rack`, where it tells.
-    pub rack: Option<String>,
     /// Its configs in effect by name, those without a value left out (`message.max.bytes`, `log.*`,
     /// `transaction.*`, `offsets.*`, …).
     pub configs: Known<BTreeMap<String, String>>,
@@ -104,8 +102,6 @@ pub struct VersionFacts {
 /// Disks of a broker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiskFacts {
-    /// `node.id`.
-    pub broker: i32,
     /// Bytes that may still be written.
     pub usable: u64,
 }
@@ -147,8 +143,6 @@ pub struct PartitionFacts {
     /// Timestamp of the first record at or after the last stable offset, where that is below the high
     /// watermark: roughly when the transaction that holds it back was begun.
     pub open_since_ms: Known<Option<i64>>,
-    /// Size of the records in it, uncompressed; an estimate (average of the sample times offsets).
-    pub bytes: Known<u64>,
 }
 
 /// A config of a topic.
@@ -223,12 +217,12 @@ pub struct CopyFacts {
     /// Its number.
     pub partition: i32,
     /// The ledger knows it: what the target holds is ours.
-    pub bound: bool,
+    pub bound: Known<bool>,
     /// First source offset that is not copied: the ledger's position, else the plan's start.
     pub from: Known<i64>,
     /// Timestamp of the record there; `None`: there is none.
     pub from_ms: Known<Option<i64>>,
-    /// Size of what is not copied, uncompressed; an estimate.
+    /// Size of what is not copied, uncompressed; an estimate (average of the sample times offsets).
     pub bytes: Known<u64>,
 }
 
@@ -300,13 +294,11 @@ pub struct Schema {
     pub references: Vec<String>,
 }
 
-/// How fast the copy will go.
+/// How fast the copy will go: as the user expects, else as the sample was read.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rate {
     /// Bytes of records per second, all partitions together.
     pub bytes_per_second: f64,
-    /// Measured (while the sample was read, or by a run), not given by the user.
-    pub measured: bool,
 }
 
 impl<T> Known<T> {
@@ -316,6 +308,11 @@ impl<T> Known<T> {
             Self::Known(fact) => Ok(fact),
             Self::Unknown(why) => Err(why),
         }
+    }
+
+    /// The fact, or what is not known (`source partitions`) and why.
+    pub fn told(&self, what: &str) -> Result<&T, String> {
+        self.get().map_err(|why| format!("{what}: {why}"))
     }
 
     /// The fact, if there is one.

@@ -61,7 +61,7 @@ pub const TOPIC: &[(&str, &str)] = &[
 
 pub fn broker(id: i32, configs: &[(&str, &str)]) -> BrokerFacts {
     let configs = configs.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
-    BrokerFacts { id, rack: None, configs: Known::Known(configs) }
+    BrokerFacts { id, configs: Known::Known(configs) }
 }
 
 fn cluster(side: Side) -> ClusterFacts {
@@ -75,7 +75,7 @@ fn cluster(side: Side) -> ClusterFacts {
         transaction_log: internal("__transaction_state"),
         offsets_topic: internal("__consumer_offsets"),
         clock_ahead_ms: Known::Known(0),
-        disks: Known::Known(vec![DiskFacts { broker: 1, usable: 1 << 40 }]),
+        disks: Known::Known(vec![DiskFacts { usable: 1 << 40 }]),
         principal: Known::Known("User:onceover".into()),
         rights: vec![read_orders()],
         acls: Known::Known(Acls::NoAuthorizer),
@@ -102,7 +102,6 @@ pub fn topic(name: &str, partitions: i32, records: i64) -> TopicFacts {
         oldest_ms: some(NOW - DAY),
         newest_ms: some(NOW),
         open_since_ms: Known::Known(None),
-        bytes: Known::Known(u64::try_from(records).unwrap() * 1_000),
     });
     TopicFacts {
         name: name.into(),
@@ -153,7 +152,7 @@ impl PairFacts {
 pub fn pair(name: &str, partitions: i32) -> PairFacts {
     let copy = (0..partitions).map(|partition| CopyFacts {
         partition,
-        bound: false,
+        bound: Known::Known(false),
         from: Known::Known(0),
         from_ms: Known::Known(Some(NOW - DAY)),
         bytes: Known::Known(1_000_000),
@@ -192,7 +191,7 @@ pub fn facts() -> Facts {
         refusals: Known::Known(None),
         schemas: Known::unknown("the plan names no registries"),
         now_ms: NOW,
-        rate: Known::Known(Rate { bytes_per_second: 1e7, measured: true }),
+        rate: Known::Known(Rate { bytes_per_second: 1e7 }),
     }
 }
 
@@ -239,6 +238,7 @@ pub fn forget(facts: &mut Facts) {
         pair.source.sample = nothing();
         pair.target = nothing();
         for copy in &mut pair.copy {
+            copy.bound = nothing();
             copy.from = nothing();
             copy.from_ms = nothing();
             copy.bytes = nothing();

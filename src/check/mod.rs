@@ -25,20 +25,20 @@ mod words;
 use std::sync::Arc;
 
 pub use allow::overrides;
-pub use catalogue::{ASSUMABLE, CATALOGUE, Check, Rule, check, names};
-pub use murmur2::{java_partition, librdkafka_partition, murmur2};
+pub use catalogue::{ASSUMABLE, CATALOGUE, Rule, names};
 pub use planned::planned_configs;
-pub use rules::{Ending, Look, MissingAcl, Race, SchemaRow, framed, missing_acls, schema_rows};
+pub use rules::{MissingAcl, framed, missing_acls, schema_rows};
 pub use verdict::{Finding, Severity, Verdict, Verdicts};
 
-use crate::error::Error;
 use crate::plan::Plan;
-use facts::{Facts, PairFacts};
+use catalogue::Check;
+use facts::Facts;
+use rules::Look;
 
 /// Carries out every check; none stops another. In the order of the catalogue, then of the topics, the
 /// worst first.
 pub fn judge(plan: &Plan, facts: &Facts) -> Vec<Finding> {
-    let look = Look { plan, facts };
+    let look = Look::new(plan, facts);
     let mut found = Vec::new();
     for check in CATALOGUE {
         for rule in check.rules {
@@ -46,7 +46,8 @@ pub fn judge(plan: &Plan, facts: &Facts) -> Vec<Finding> {
                 Rule::Whole(rule) => found.extend(findings(check, None, rule(&look))),
                 Rule::Pair(rule) => {
                     for pair in &facts.pairs {
-                        found.extend(findings(check, Some(pair), rule(&look, pair)));
+                        let names = (&pair.source.name, &pair.target_name);
+                        found.extend(findings(check, Some(names), rule(&look, pair)));
                     }
                 }
             }
@@ -56,14 +57,19 @@ pub fn judge(plan: &Plan, facts: &Facts) -> Vec<Finding> {
     found
 }
 
-fn findings(check: &'static Check, pair: Option<&PairFacts>, said: Verdicts) -> Vec<Finding> {
+/// What a check said, about a source topic and its name on the target where it is about one.
+fn findings(
+    check: &'static Check,
+    names: Option<(&Arc<str>, &Arc<str>)>,
+    said: Verdicts,
+) -> Vec<Finding> {
     let mut verdicts = said.unwrap_or_else(|verdict| vec![verdict]);
     verdicts.sort_by_key(|verdict| verdict.severity);
     let finding = |verdict: Verdict| Finding {
         check: check.name,
         severity: verdict.severity,
-        topic: pair.map(|pair| Arc::clone(&pair.source.name)),
-        target: pair.map(|pair| Arc::clone(&pair.target_name)),
+        topic: names.map(|(topic, _)| Arc::clone(topic)),
+        target: names.map(|(_, target)| Arc::clone(target)),
         about: verdict.about,
         reason: verdict.reason,
         hint: match verdict.severity {
@@ -82,11 +88,11 @@ fn findings(check: &'static Check, pair: Option<&PairFacts>, said: Verdicts) -> 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TopicShape {
     /// Its name there.
-    pub name: String,
+    pub name: Arc<str>,
     /// Number of partitions.
     pub partitions: usize,
-    /// `cleanup.policy` in effect.
-    pub cleanup_policy: String,
+    /// `cleanup.policy` in effect; the error says why it is not known.
+    pub cleanup_policy: Result<String, String>,
 }
 
 /// `cleanup.policy` is a list; its order and spaces mean nothing.
@@ -102,35 +108,35 @@ pub fn compacted(cleanup_policy: &str) -> bool {
     policy(cleanup_policy).iter().any(|word| word == "compact")
 }
 
-/// The checks without which a copy means nothing, on a source topic and the existing target topic: one
-/// error for each that fails and that the plan does not allow.
-pub fn compare(plan: &Plan, source: &TopicShape, target: &TopicShape) -> Vec<Error> {
-    let (of_source, of_target) =
-        (format!("source `{}`", source.name), format!("target `{}`", target.name));
-    let (of_source, of_target) = (of_source.as_str(), of_target.as_str());
+/// The checks without which a copy means nothing, on a source topic and the existing target topic: what
+/// they find that must not be run like this.
+pub fn compare(plan: &Plan, source: &TopicShape, target: &TopicShape) -> Vec<Finding> {
     let counts = rules::partitions::judge(
-        source.partitions,
-        target.partitions,
-        of_source,
-        of_target,
-        &target.name,
+        plan,
+        (&source.name, &target.name),
+        Ok(source.partitions),
+        Ok(target.partitions),
     );
-    let policies =
-        rules::policy::judge(&source.cleanup_policy, &target.cleanup_policy, of_source, of_target);
-    [(names::PARTITIONS, counts), (names::CLEANUP_POLICY, policies)]
-        .into_iter()
-        .filter(|(name, verdict)| {
-            let allowed = !verdict.firm && allow::allowed(plan, name, &source.name).is_some();
-            verdict.severity == Severity::Fail && !allowed
-        })
-        .map(|(name, verdict)| {
-            let error = Error::check(name, verdict.reason);
-            match verdict.hint {
-                Some(hint) => error.hint(hint),
-                None => error,
-            }
-        })
-        .collect()
+    let policies = rules::policy::judge(
+        plan,
+        &source.name,
+        source.cleanup_policy.clone(),
+        target.cleanup_policy.clone(),
+    );
+    let mut found = Vec::new();
+    for (name, said) in [(names::PARTITIONS, counts), (names::CLEANUP_POLICY, policies)] {
+        let check = CATALOGUE.iter().filter(|check| check.name == name);
+        let names = Some((&source.name, &target.name));
+        found.extend(check.flat_map(|check| findings(check, names, said.clone())));
+    }
+    found.iter_mut().for_each(|finding| allow::apply_to_topic(plan, &source.name, finding));
+    found.retain(|finding| finding.blocks);
+    found
+}
+
+/// The plan's answer to what the `cleanup.policy` of a source topic is, where the source does not tell.
+pub fn assumed_policy(plan: &Plan, topic: &str, why: String) -> Option<String> {
+    rules::policy::answer(plan, topic, why).ok().map(|(policy, _)| policy)
 }
 
 #[cfg(test)]
@@ -138,7 +144,7 @@ mod tests {
     use super::*;
 
     fn shape(partitions: usize, cleanup_policy: &str) -> TopicShape {
-        TopicShape { name: "t".into(), partitions, cleanup_policy: cleanup_policy.into() }
+        TopicShape { name: "t".into(), partitions, cleanup_policy: Ok(cleanup_policy.into()) }
     }
 
     #[test]
@@ -151,9 +157,9 @@ mod tests {
     fn both_rules_are_reported_at_once() {
         let plan = fixture::plan("");
         let failures = compare(&plan, &shape(6, "compact"), &shape(5, "delete"));
-        let words: Vec<_> = failures.iter().map(Error::word).collect();
+        let words: Vec<_> = failures.iter().map(|one| one.check).collect();
         assert_eq!(words, ["partitions", "cleanup-policy"]);
-        assert!(failures.iter().all(|error| error.exit_code() == 7 && error.hint.is_some()));
+        assert!(failures.iter().all(|one| one.severity == Severity::Fail && one.hint.is_some()));
     }
 
     #[test]
@@ -165,6 +171,23 @@ mod tests {
         assert_eq!(compare(&plan, &shape(6, "compact"), &shape(7, "delete")), []);
         let failures = compare(&plan, &shape(6, "compact"), &shape(5, "delete"));
         assert_eq!(failures.len(), 1);
+    }
+
+    #[test]
+    fn a_policy_that_nobody_tells_blocks_unless_it_is_assumed_and_then_it_is_judged() {
+        let mut source = shape(6, "");
+        source.cleanup_policy = Err("source configs: no right".into());
+        let target = shape(6, "compact");
+        let found = compare(&fixture::plan(""), &source, &target);
+        assert_eq!((found.len(), found[0].severity), (1, Severity::Unknown));
+        assert!(found[0].hint.as_ref().is_some_and(|hint| hint.contains("`[[assume]]`")));
+        let assume = |policy: &str| {
+            fixture::plan(&format!(
+                "[[assume]]\ncheck = 'cleanup-policy'\ntopics = ['t']\nvalue = '{policy}'\nreason = 'r'\n"
+            ))
+        };
+        assert_eq!(compare(&assume("compact"), &source, &target), []);
+        assert_eq!(compare(&assume("delete"), &source, &target)[0].severity, Severity::Fail);
     }
 
     #[test]

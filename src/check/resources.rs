@@ -4,10 +4,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::facts::{Acl, CreateFacts, Facts, Known, Operation, Resource, ResourceKind, Right};
+use super::facts::{Acl, Facts, Known, Operation, PairFacts, Resource, ResourceKind, Right};
 use super::missing_acls;
+use crate::cluster::NewTopic;
 use crate::error::Side;
-use crate::pipe::bound::LEDGER_CONFIGS;
+use crate::pipe::pairs::new_topic_from;
+use crate::pipe::preflight::ledger_topic;
 use crate::plan::Plan;
 
 /// How resources are written down.
@@ -17,12 +19,6 @@ pub enum Form {
     Sh,
     /// Terraform, for the provider `Mongey/kafka`
     Hcl,
-}
-
-/// A topic that has to be there.
-struct Topic {
-    name: String,
-    create: CreateFacts,
 }
 
 /// An ACL that has to be there.
@@ -41,44 +37,17 @@ pub fn print(plan: &Plan, facts: &Facts, form: Form) -> String {
     }
 }
 
-fn topics(plan: &Plan, facts: &Facts) -> Vec<Topic> {
+fn topics(plan: &Plan, facts: &Facts) -> Vec<NewTopic> {
     let mut topics = Vec::new();
-    if matches!(facts.ledger.topic, Known::Known(None)) {
-        let create = facts.ledger.create.clone().unwrap_or_else(|| CreateFacts {
-            partitions: i32::try_from(facts.ledger.partitions_needed).unwrap_or(i32::MAX),
-            replication_factor: plan.ledger.replication_factor.map(i32::from),
-            configs: BTreeMap::new(),
-            verdict: Known::unknown("not asked"),
-        });
-        // Whatever was gathered: a ledger without these is none.
-        let configs =
-            LEDGER_CONFIGS.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-        let create = CreateFacts { configs, ..create };
-        topics.push(Topic { name: plan.ledger_topic().to_owned(), create });
+    let ledger = &facts.ledger;
+    if matches!(ledger.topic, Known::Known(None)) {
+        topics.push(ledger_topic(plan, ledger.partitions_needed.saturating_sub(1)));
     }
-    for pair in &facts.pairs {
-        if !matches!(pair.target, Known::Known(None)) {
-            continue;
-        }
-        let create = pair.create.clone().or_else(|| {
-            let partitions = pair.source.partitions.ok()?.len();
-            let configs = pair.source.configs.ok()?;
-            let value = |name: &str| configs.get(name).and_then(|config| config.value.clone());
-            let explicit = configs
-                .iter()
-                .filter(|(_, config)| config.set_by == super::facts::SetBy::Topic)
-                .filter_map(|(name, config)| Some((name.clone(), config.value.clone()?)))
-                .collect();
-            let policy = value("cleanup.policy").unwrap_or_else(|| "delete".to_owned());
-            Some(CreateFacts {
-                partitions: i32::try_from(partitions).ok()?,
-                replication_factor: plan.replication_factor_for(&pair.source.name).map(i32::from),
-                configs: super::planned_configs(plan, &pair.source.name, explicit, &policy),
-                verdict: Known::unknown("not asked"),
-            })
-        });
-        topics.extend(create.map(|create| Topic { name: pair.target_name.to_string(), create }));
-    }
+    let missing = facts.pairs.iter().filter(|pair| matches!(pair.target, Known::Known(None)));
+    topics.extend(missing.filter_map(|PairFacts { source, target_name, .. }| {
+        let (partitions, configs) = (source.partitions.ok()?, source.configs.ok()?);
+        Some(new_topic_from(plan, &source.name, target_name, partitions.len(), configs))
+    }));
     topics
 }
 
@@ -155,36 +124,35 @@ fn acl_command(side: Side, acl: &Acl) -> String {
     command
 }
 
+/// Configs of a topic, by name.
+fn configs(topic: &NewTopic) -> BTreeMap<&str, &str> {
+    topic.configs.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
+}
+
 /// The command that creates a topic.
-pub fn topic_command(
-    name: &str,
-    partitions: u32,
-    replication_factor: Option<i16>,
-    configs: &BTreeMap<String, String>,
-) -> String {
+pub fn topic_command(topic: &NewTopic) -> String {
     let mut command = format!(
-        "kafka-topics.sh --bootstrap-server TARGET --create --topic {} --partitions {partitions}",
-        quoted(name)
+        "kafka-topics.sh --bootstrap-server TARGET --create --topic {} --partitions {}",
+        quoted(&topic.name),
+        topic.partitions
     );
-    if let Some(factor) = replication_factor {
+    if let Some(factor) = topic.replication_factor {
         let _ = write!(command, " --replication-factor {factor}");
     }
-    for (name, value) in configs {
+    for (name, value) in configs(topic) {
         let _ = write!(command, " --config {}", quoted(&format!("{name}={value}")));
     }
     command
 }
 
-fn sh(plan: &Plan, topics: &[Topic], grants: &[Grant]) -> String {
+fn sh(plan: &Plan, topics: &[NewTopic], grants: &[Grant]) -> String {
     let mut text = format!(
         "#!/bin/sh\n# What the plan `{}` needs. Set TARGET and SOURCE to bootstrap servers, and add\n\
          # --command-config where the clusters ask who you are.\nset -eu\n: \"${{SOURCE:?}}\" \"${{TARGET:?}}\"\n",
         plan.name
     );
-    for Topic { name, create } in topics {
-        let factor = create.replication_factor.and_then(|factor| i16::try_from(factor).ok());
-        let partitions = u32::try_from(create.partitions).unwrap_or(0);
-        text += &in_script(&topic_command(name, partitions, factor, &create.configs));
+    for topic in topics {
+        text += &in_script(&topic_command(topic));
     }
     for Grant { side, acl } in grants {
         text += &in_script(&acl_command(*side, acl));
@@ -199,25 +167,25 @@ fn in_script(command: &str) -> String {
     command.replacen("--bootstrap-server TARGET", "--bootstrap-server \"$TARGET\"", 1) + "\n"
 }
 
-fn hcl(topics: &[Topic], grants: &[Grant]) -> String {
+fn hcl(topics: &[NewTopic], grants: &[Grant]) -> String {
     let mut text = String::from(
         "# For the provider Mongey/kafka. `replication_factor` is required there: set it where it says so.\n",
     );
-    for Topic { name, create } in topics {
-        let factor = create.replication_factor;
+    for topic in topics {
+        let factor = topic.replication_factor;
         let factor =
             factor.map_or_else(|| "var.replication_factor".to_owned(), |factor| factor.to_string());
         let _ = write!(
             text,
             "\nresource \"kafka_topic\" \"{}\" {{\n  name               = {}\n  partitions         = {}\n  \
              replication_factor = {factor}\n",
-            label(name),
-            string(name),
-            create.partitions
+            label(&topic.name),
+            string(&topic.name),
+            topic.partitions
         );
-        if !create.configs.is_empty() {
+        if !topic.configs.is_empty() {
             text += "  config = {\n";
-            for (name, value) in &create.configs {
+            for (name, value) in configs(topic) {
                 let _ = writeln!(text, "    {} = {}", string(name), string(value));
             }
             text += "  }\n";

@@ -1,9 +1,9 @@
-//! The verb: gather, judge, say. Nothing on either cluster is changed.
+//! The verb, once the facts are gathered: judge them, and write the files that somebody asked for.
 
 use std::path::PathBuf;
 
 use super::facts::Facts;
-use super::{judge, resources};
+use super::judge;
 use crate::error::Result;
 use crate::plan::Plan;
 use crate::report::check::{CheckReport, checks, write, write_files};
@@ -40,9 +40,4 @@ pub fn write_asked(
         Some(folder) => write_files(folder, report, facts, &redact),
         None => Ok(()),
     }
-}
-
-/// The resources that the target lacks, as text.
-pub fn print_resources(plan: &Plan, facts: &Facts, form: resources::Form) -> String {
-    resources::print(plan, facts, form)
 }

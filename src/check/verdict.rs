@@ -164,3 +164,15 @@ pub struct Finding {
     /// It must not be run like this: `check` ends with exit code 7, and a run refuses, or waits and then ends.
     pub blocks: bool,
 }
+
+impl Finding {
+    /// The target's topic, where it has another name than the source's.
+    pub fn renamed(&self) -> Option<&str> {
+        self.target.as_deref().filter(|target| self.topic.as_deref() != Some(target))
+    }
+
+    /// What it is about: the `topic`, as the reader writes one, then what else.
+    pub fn subject(&self, topic: Option<String>) -> String {
+        [topic, self.about.clone()].into_iter().flatten().collect::<Vec<_>>().join(" ")
+    }
+}

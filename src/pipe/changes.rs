@@ -56,10 +56,10 @@ fn policy(
 ) -> Option<String> {
     known.iter().find_map(|(topic, was)| {
         let (source, target) = (of(true, topic)?, of(false, &was.target)?);
-        let shape = |name: &str, policy: &str| TopicShape {
-            name: name.to_owned(),
+        let shape = |name: &Arc<str>, policy: &str| TopicShape {
+            name: Arc::clone(name),
             partitions: was.partitions,
-            cleanup_policy: policy.to_owned(),
+            cleanup_policy: Ok(policy.to_owned()),
         };
         let differs = compare(plan, &shape(topic, &source), &shape(&was.target, &target));
         let changed = compacted(&source) != was.compacted;

@@ -57,9 +57,59 @@ fn decide(findings: &[Finding], depth: Depth) -> Result<Checked> {
         findings.iter().partition(|finding| stops(finding, depth));
     together(stops.into_iter().map(error).collect())?;
     let warnings = said.iter().filter(|finding| is_said(finding)).map(|finding| text(finding));
-    let unknown = said.iter().filter(|finding| finding.severity == Severity::Unknown).count();
-    tracing::debug!(unknown, "checks that a run does not make; `onceover check` makes all of them");
-    Ok(Checked { warnings: warnings.collect(), overrides: overrides(findings, now_ms()) })
+    let mut warnings: Vec<String> = warnings.collect();
+    warnings.extend(unknown(&said, depth));
+    Ok(Checked { warnings, overrides: overrides(findings, now_ms()) })
+}
+
+/// Checks that no run makes, since they take a sample of the records or more than a request or two, since
+/// nothing answers them as yet (`clocks`, `disk-room`), or since the run answers them by itself
+/// (`target-empty`): that they are unknown says nothing. `onceover check` makes them, or says why not.
+const LEFT_TO_THE_VERB: [&str; 11] = [
+    names::CLOCKS,
+    names::DISK_ROOM,
+    names::RETENTION_BYTES,
+    names::RETENTION_RACE,
+    names::DELETE_RETENTION,
+    names::KEY_PARTITIONER,
+    names::KEY_SPREAD,
+    names::SCHEMA_IDS,
+    names::GROUPS,
+    names::REFUSALS,
+    names::TARGET_EMPTY,
+];
+
+/// Those that a run which goes on does not make again.
+const MADE_AT_THE_BEGINNING: [&str; 5] =
+    [names::RIGHTS, names::CREATE_TOPIC, names::TIMESTAMP_BOUNDS, names::RETENTION, names::ACLS];
+
+/// What could not be found out and should have been: one warning for each check, however many topics and
+/// partitions it is about.
+fn unknown(findings: &[&Finding], depth: Depth) -> Vec<String> {
+    let left_out = |check: &str| {
+        LEFT_TO_THE_VERB.contains(&check)
+            || (depth == Depth::Again && MADE_AT_THE_BEGINNING.contains(&check))
+    };
+    let mut by_check: Vec<(&Finding, usize)> = Vec::new();
+    let unknown = findings.iter().filter(|finding| finding.severity == Severity::Unknown);
+    for finding in unknown.filter(|finding| !left_out(finding.check)) {
+        match by_check.iter_mut().find(|(first, _)| first.check == finding.check) {
+            Some((_, more)) => *more += 1,
+            None => by_check.push((finding, 0)),
+        }
+    }
+    let said = |(first, more): (&Finding, usize)| {
+        let check = first.check;
+        let first = match &first.topic {
+            Some(_) => text(first),
+            None => first.reason.clone(),
+        };
+        let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
+        format!(
+            "check `{check}` could not be carried out, and the run goes on without it: {first}{more}"
+        )
+    };
+    by_check.into_iter().map(said).collect()
 }
 
 /// Checks whose question a run answers better by itself, a moment later: whether the target holds records
@@ -86,7 +136,8 @@ fn is_said(finding: &Finding) -> bool {
         && (finding.severity == Severity::Fail || finding.allowed.is_some())
 }
 
-fn error(finding: &Finding) -> Error {
+/// What a finding that stops a run is as an error.
+pub fn error(finding: &Finding) -> Error {
     let error = Error::check(finding.check, text(finding));
     match &finding.hint {
         Some(hint) => error.hint(hint.clone()),
@@ -95,13 +146,15 @@ fn error(finding: &Finding) -> Error {
 }
 
 fn text(finding: &Finding) -> String {
-    let mut text = match (&finding.topic, &finding.target) {
-        (Some(source), Some(target)) if source != target => {
-            format!("source `{source}`, target `{target}`: {}", finding.reason)
+    let subject = match (&finding.topic, finding.renamed()) {
+        (Some(source), Some(target)) => {
+            finding.subject(Some(format!("source `{source}`, target `{target}`")))
         }
-        (Some(topic), _) => format!("topic `{topic}`: {}", finding.reason),
-        (None, _) => format!("check `{}`: {}", finding.check, finding.reason),
+        (Some(topic), None) => finding.subject(Some(format!("topic `{topic}`"))),
+        // What such a check is about besides, its reason says.
+        (None, _) => format!("check `{}`", finding.check),
     };
+    let mut text = format!("{subject}: {}", finding.reason);
     if let Some(reason) = &finding.allowed {
         text.push_str(&format!(" (allowed by the plan: {reason})"));
     }
@@ -145,6 +198,36 @@ mod tests {
         let open = finding(names::OPEN_TRANSACTIONS, Severity::Fail, Some("orders"));
         let checked = decide(&[open], Depth::Begin).expect("it does not stop");
         assert_eq!(checked.warnings, ["topic `orders`: because"]);
+    }
+
+    #[test]
+    fn what_a_check_is_about_besides_its_topic_is_said() {
+        let mut open = finding(names::RETENTION_RACE, Severity::Fail, Some("orders"));
+        open.about = Some("partition 3".into());
+        let error = decide(&[open.clone()], Depth::Begin).expect_err("it stops");
+        assert_eq!(error.what, "topic `orders` partition 3: because");
+        open.target = Some("pay.orders".into());
+        let error = decide(&[open], Depth::Begin).expect_err("it stops");
+        assert_eq!(error.what, "source `orders`, target `pay.orders` partition 3: because");
+    }
+
+    #[test]
+    fn what_could_not_be_found_out_is_said_once_for_each_check() {
+        let unknown = |check, topic| finding(check, Severity::Unknown, topic);
+        let found = [
+            unknown(names::MIN_INSYNC, Some("a")),
+            unknown(names::MIN_INSYNC, Some("b")),
+            unknown(names::MIN_INSYNC, Some("c")),
+            unknown(names::RIGHTS, None),
+            unknown(names::KEY_SPREAD, Some("a")),
+        ];
+        let at_first = [
+            "check `min-insync` could not be carried out, and the run goes on without it: topic `a`: \
+             because (and 2 more)",
+            "check `rights` could not be carried out, and the run goes on without it: because",
+        ];
+        assert_eq!(decide(&found, Depth::Begin).expect("no stop").warnings, at_first);
+        assert_eq!(decide(&found, Depth::Again).expect("no stop").warnings, at_first[..1]);
     }
 
     #[test]

@@ -5,10 +5,11 @@ use std::fmt::Write as _;
 use std::sync::{Arc, PoisonError};
 
 use crate::check::facts::{ConfigFacts, SetBy};
-use crate::check::{TopicShape, compacted, compare, planned_configs};
-use crate::cluster::{At, First, NewTopic, TopicConfig, TopicInfo};
-use crate::error::{Error, Result};
+use crate::check::{TopicShape, assumed_policy, compacted, compare, names, planned_configs};
+use crate::cluster::{Admin, At, First, NewTopic, TopicConfig, TopicInfo};
+use crate::error::{Error, Result, Side};
 use crate::ledger::{Entry, decode};
+use crate::pipe::checks;
 use crate::pipe::clusters::Clusters;
 use crate::pipe::deletions::DEFAULT_RETENTION_MS;
 use crate::pipe::gather::Pair;
@@ -75,44 +76,56 @@ pub fn topic_pairs(
         clusters.target_admin.topics()?.into_iter().map(|t| (t.name.clone(), t)).collect();
     let selected = &selection.topics;
     let on_source: Vec<&str> = selected.iter().map(|s| &*s.source).collect();
-    let source_configs = clusters.source_admin.configs(&on_source)?;
+    let source_configs = configs_told(&clusters.source_admin, &on_source)?;
     let there: Vec<&str> =
         selected.iter().map(|s| &*s.target).filter(|name| targets.contains_key(*name)).collect();
-    let target_configs = clusters.target_admin.configs(&there)?;
+    let target_configs = configs_told(&clusters.target_admin, &there)?;
 
     let mut failures = Vec::new();
     let mut warnings = selection.warnings;
     let (mut pairs, mut to_create) = (Vec::new(), Vec::new());
     for one in selected {
-        let configs_of_source = source_configs.get(&*one.source).map_or(&[][..], Vec::as_slice);
-        let source = shape(&sources[&*one.source], configs_of_source);
+        let configs_of_source = of_topic(&source_configs, Side::Source, &one.source);
+        let source = shape(&one.source, &sources[&*one.source], &configs_of_source);
         match targets.get(&*one.target) {
             Some(info) => {
-                let configs = target_configs.get(&*one.target).map_or(&[][..], Vec::as_slice);
-                failures.extend(compare(plan, &source, &shape(info, configs)));
-                let kind = configs.iter().find(|c| c.name == "message.timestamp.type");
-                warnings
-                    .extend(lost_timestamps(&one.target, kind.and_then(|c| c.value.as_deref())));
+                let configs = of_topic(&target_configs, Side::Target, &one.target);
+                let found = compare(plan, &source, &shape(&one.target, info, &configs));
+                failures.extend(found.iter().map(checks::error));
+                let kind =
+                    configs.as_ref().ok().and_then(|all| told(all, "message.timestamp.type"));
+                warnings.extend(lost_timestamps(&one.target, kind));
             }
             None if plan.topics.create => {
-                let new = new_topic(plan, &one.target, &source, configs_of_source);
-                let kind = new.configs.iter().find(|(name, _)| name == "message.timestamp.type");
-                warnings
-                    .extend(lost_timestamps(&one.target, kind.map(|(_, value)| value.as_str())));
-                to_create.push(new);
+                match new_topic(plan, &one.target, &source, &configs_of_source) {
+                    Ok(new) => {
+                        let mut kind = new.configs.iter();
+                        let kind = kind.find(|(name, _)| name == "message.timestamp.type");
+                        let kind = kind.map(|(_, value)| value.as_str());
+                        warnings.extend(lost_timestamps(&one.target, kind));
+                        to_create.push(new);
+                    }
+                    Err(why) => failures.push(
+                        missing(&one.target, &format!(", and nobody knows what to create: {why}"))
+                            .hint("create it first"),
+                    ),
+                }
             }
             None => failures.push(
-                Error::check("missing-topic", format!("target has no topic `{}`", one.target))
-                    .hint("create it first, or set `topics.create = true`"),
+                missing(&one.target, "").hint("create it first, or set `topics.create = true`"),
             ),
         }
         let count = i32::try_from(source.partitions).unwrap_or(i32::MAX);
+        // What neither the source nor the plan tells is among the failures above.
+        let policy = source.cleanup_policy;
+        let policy = policy.or_else(|why| assumed_policy(plan, &one.source, why).ok_or(()));
+        let compacted = policy.is_ok_and(|policy| compacted(&policy));
         let delete_retention =
-            compacted(&source.cleanup_policy).then(|| delete_retention(configs_of_source));
+            compacted.then(|| delete_retention(configs_of_source.as_deref().unwrap_or_default()));
         pairs.extend((0..count).map(|number| Pair {
             source: TopicPartition::new(one.source.clone(), number),
             target: TopicPartition::new(one.target.clone(), number),
-            compacted: compacted(&source.cleanup_policy),
+            compacted,
             delete_retention,
         }));
     }
@@ -130,27 +143,67 @@ fn lost_timestamps(target: &str, timestamp_type: Option<&str>) -> Option<String>
     })
 }
 
-fn shape(info: &TopicInfo, configs: &[TopicConfig]) -> TopicShape {
-    let policy = configs.iter().find(|config| config.name == "cleanup.policy");
+fn missing(topic: &str, more: &str) -> Error {
+    Error::check(names::MISSING_TOPIC, format!("target has no topic `{topic}`{more}"))
+}
+
+/// The configs of a topic, or why we may not see them.
+type Configs = std::result::Result<Vec<TopicConfig>, String>;
+
+fn configs_told(admin: &Admin, topics: &[&str]) -> Result<BTreeMap<String, Configs>> {
+    let mut told = BTreeMap::new();
+    for (name, found) in admin.configs_each(topics)? {
+        let configs = match found {
+            Ok(configs) => Ok(configs),
+            Err(error) if error.is_denied() => Err(error.what),
+            Err(error) => return Err(error.into()),
+        };
+        told.insert(name, configs);
+    }
+    Ok(told)
+}
+
+fn of_topic(all: &BTreeMap<String, Configs>, side: Side, topic: &str) -> Configs {
+    let configs = all.get(topic).cloned().unwrap_or_else(|| Err("nobody told".to_owned()));
+    configs.map_err(|why| format!("{side} configs: {why}"))
+}
+
+fn told<'c>(configs: &'c [TopicConfig], name: &str) -> Option<&'c str> {
+    configs.iter().find(|config| config.name == name)?.value.as_deref()
+}
+
+fn shape(name: &Arc<str>, info: &TopicInfo, configs: &Configs) -> TopicShape {
+    let policy = |configs: &Vec<TopicConfig>| match told(configs, "cleanup.policy") {
+        Some(policy) => Ok(policy.to_owned()),
+        None => Err("`cleanup.policy` is not told".to_owned()),
+    };
     TopicShape {
-        name: info.name.clone(),
+        name: Arc::clone(name),
         partitions: info.partitions,
-        cleanup_policy: policy.and_then(|c| c.value.clone()).unwrap_or_else(|| "delete".into()),
+        cleanup_policy: configs.as_ref().map_err(Clone::clone).and_then(policy),
     }
 }
 
 /// `delete.retention.ms` in effect; Kafka's default where the brokers do not tell it.
 fn delete_retention(configs: &[TopicConfig]) -> i64 {
-    let told = configs.iter().find(|config| config.name == "delete.retention.ms");
-    told.and_then(|config| config.value.as_ref()?.parse().ok()).unwrap_or(DEFAULT_RETENTION_MS)
+    let told = told(configs, "delete.retention.ms").and_then(|value| value.parse().ok());
+    told.unwrap_or(DEFAULT_RETENTION_MS)
 }
 
-fn new_topic(plan: &Plan, name: &str, source: &TopicShape, configs: &[TopicConfig]) -> NewTopic {
+/// The target topic that is made for a source topic; the error says what is not known of that.
+fn new_topic(
+    plan: &Plan,
+    name: &str,
+    source: &TopicShape,
+    configs: &Configs,
+) -> std::result::Result<NewTopic, String> {
+    let policy = source.cleanup_policy.as_ref().map_err(Clone::clone)?;
+    let configs = configs.as_ref().map_err(Clone::clone)?;
     let explicit = configs
         .iter()
         .filter(|config| config.explicit)
         .filter_map(|config| Some((config.name.clone(), config.value.clone()?)));
-    made_like(plan, name, source, explicit.collect())
+    Ok(made_like(plan, (&source.name, name), source.partitions, policy, explicit.collect()))
 }
 
 /// The target topic that is made for a source topic as the check sees it.
@@ -162,29 +215,26 @@ pub fn new_topic_from(
     configs: &BTreeMap<String, ConfigFacts>,
 ) -> NewTopic {
     let value = |name: &str| configs.get(name).and_then(|config| config.value.clone());
-    let shape = TopicShape {
-        name: source.to_owned(),
-        partitions,
-        cleanup_policy: value("cleanup.policy").unwrap_or_else(|| "delete".into()),
-    };
+    let policy = value("cleanup.policy").unwrap_or_else(|| "delete".into());
     let explicit = configs
         .iter()
         .filter(|(_, config)| config.set_by == SetBy::Topic)
         .filter_map(|(name, config)| Some((name.clone(), config.value.clone()?)));
-    made_like(plan, target, &shape, explicit.collect())
+    made_like(plan, (source, target), partitions, &policy, explicit.collect())
 }
 
 fn made_like(
     plan: &Plan,
-    name: &str,
-    source: &TopicShape,
+    (source, name): (&str, &str),
+    partitions: usize,
+    policy: &str,
     explicit: BTreeMap<String, String>,
 ) -> NewTopic {
-    let configs = planned_configs(plan, &source.name, explicit, &source.cleanup_policy);
+    let configs = planned_configs(plan, source, explicit, policy);
     NewTopic {
         name: name.to_owned(),
-        partitions: i32::try_from(source.partitions).unwrap_or(i32::MAX),
-        replication_factor: plan.replication_factor_for(&source.name).map(i32::from),
+        partitions: i32::try_from(partitions).unwrap_or(i32::MAX),
+        replication_factor: plan.replication_factor_for(source).map(i32::from),
         configs: configs.into_iter().collect(),
     }
 }

@@ -71,16 +71,16 @@ fn look_again(
     failed: &mut dyn FnMut(Vec<Error>) -> Result<()>,
 ) -> Result<Preflight> {
     loop {
-        let before = ledger_topic(plan, clusters)?;
+        let before = ledger_there(plan, clusters)?;
         match look(plan, clusters, before.as_ref(), failed) {
             // Somebody else made the ledger meanwhile: what was judged without it means nothing.
-            Err(_) if before.is_none() && ledger_topic(plan, clusters)?.is_some() => {}
+            Err(_) if before.is_none() && ledger_there(plan, clusters)?.is_some() => {}
             seen => return seen,
         }
     }
 }
 
-fn ledger_topic(plan: &Plan, clusters: &Clusters) -> Result<Option<TopicInfo>> {
+fn ledger_there(plan: &Plan, clusters: &Clusters) -> Result<Option<TopicInfo>> {
     let name = plan.ledger_topic();
     Ok(clusters.target_admin.describe(&[name])?.remove(name).flatten())
 }
@@ -114,10 +114,7 @@ fn look(
     let (seen, bound) = match known {
         Some(known) => known,
         None => {
-            let lanes = match plan.run.lanes {
-                LaneCount::Fixed(lanes) => lanes,
-                LaneCount::Auto => auto_lanes(pairs.len(), cores()),
-            };
+            let lanes = new_lanes(plan, pairs.len());
             to_create.push(new_ledger(plan, lanes)?);
             let seen = LedgerSeen {
                 lanes: (0..lanes).map(|_| LaneState::default()).collect(),
@@ -163,14 +160,20 @@ fn fence_in_scope(pairs: &[Pair], seen: &LedgerSeen) -> Result<()> {
     }
 }
 
-fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
+/// How many lanes a ledger gets that is made for so many partitions.
+pub fn new_lanes(plan: &Plan, partitions: usize) -> u32 {
+    match plan.run.lanes {
+        LaneCount::Fixed(lanes) => lanes,
+        LaneCount::Auto => {
+            let cores = std::thread::available_parallelism().map_or(1, usize::from);
+            auto_lanes(partitions, cores)
+        }
+    }
 }
 
-/// The ledger as it is made.
-pub fn new_ledger(plan: &Plan, lanes: u32) -> Result<NewTopic> {
-    let name = plan.ledger_topic().to_owned();
+fn new_ledger(plan: &Plan, lanes: u32) -> Result<NewTopic> {
     if !plan.ledger.create {
+        let name = plan.ledger_topic();
         return Err(Error::check("ledger-topic", format!("target has no ledger topic `{name}`"))
             .hint(format!(
                 "create it with {} partitions and {}, or set `ledger.create = true`",
@@ -178,12 +181,17 @@ pub fn new_ledger(plan: &Plan, lanes: u32) -> Result<NewTopic> {
                 LEDGER_CONFIGS.map(|(name, value)| format!("{name}={value}")).join(", ")
             )));
     }
-    Ok(NewTopic {
-        name,
+    Ok(ledger_topic(plan, lanes))
+}
+
+/// The ledger's topic as it has to be.
+pub fn ledger_topic(plan: &Plan, lanes: u32) -> NewTopic {
+    NewTopic {
+        name: plan.ledger_topic().to_owned(),
         partitions: i32::try_from(lanes + 1).unwrap_or(i32::MAX),
         replication_factor: plan.ledger.replication_factor.map(i32::from),
         configs: LEDGER_CONFIGS.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
-    })
+    }
 }
 
 /// The ledger topic's setup, in effect; returns what is worth a warning.

@@ -7,6 +7,8 @@ mod rights;
 mod runs;
 mod schemas;
 mod tails;
+mod targets;
+mod topics;
 mod verb;
 mod wrappers;
 
@@ -30,10 +32,15 @@ struct Checked {
 /// Gathers and judges in this process.
 #[track_caller]
 fn checked(plan: &Path) -> Checked {
+    checked_with(plan, Options::default())
+}
+
+#[track_caller]
+fn checked_with(plan: &Path, options: Options) -> Checked {
     let env = Env::of_process(&check_property);
     let plan = Plan::load(plan, &env).unwrap_or_else(|error| panic!("{error}"));
     let clusters = Clusters::connect(&plan).unwrap_or_else(|error| panic!("{error}"));
-    let facts = gather(&plan, &clusters, Options::default());
+    let facts = gather(&plan, &clusters, options);
     let facts = facts.unwrap_or_else(|error| panic!("{error}"));
     Checked { findings: judge(&plan, &facts), facts }
 }

@@ -1,6 +1,6 @@
 //! From Kafka 3.9 and from 2.8 (with ZooKeeper) to the newest: the check, and the pipe itself.
 
-use onceover::check::Severity::{Fail, Info};
+use onceover::check::Severity::{Fail, Info, Pass, Warn};
 use onceover::check::names;
 
 use super::checked;
@@ -35,14 +35,16 @@ fn old(release: Release, name: &str, configs: &[(&str, &str)]) -> Result<Old, Er
 }
 
 impl Old {
-    fn is_copied(&self) -> Result<(), Error> {
-        self.migration.run(&["--json"]).expect(0);
+    /// Copies; returns what the run warned of.
+    fn is_copied(&self) -> Result<Vec<String>, Error> {
+        let run = self.migration.run(&["--json"]).expect(0).json();
+        let warnings = run["warnings"].as_array().expect("warnings").iter();
         let target = &shared::clusters().target_oracle;
         let digest = |oracle: &Oracle| oracle.digest(&self.name, Isolation::ReadCommitted);
         let (from, to) = (digest(&self.oracle)?, digest(target)?);
         assert_eq!(from, to);
         assert_eq!(from.iter().map(|one| one.count).sum::<u64>(), 6_000);
-        Ok(())
+        Ok(warnings.map(|one| one.as_str().unwrap_or_default().to_owned()).collect())
     }
 }
 
@@ -56,7 +58,10 @@ fn from_3_9_to_the_newest() -> Result<(), Error> {
     assert!((version.major, version.minor) >= (4, 1), "{version:?}");
     checked.is(names::CREATE_TOPIC, &old.name, Info);
     assert!(checked.findings.iter().all(|one| one.severity != Fail), "{:#?}", checked.findings);
-    old.is_copied()
+    checked.is_whole(names::BROKER_VERSION, Pass);
+    let warned = old.is_copied()?;
+    assert_eq!(warned, [] as [&str; 0], "all that a run asks is told");
+    Ok(())
 }
 
 #[test]
@@ -68,6 +73,7 @@ fn from_2_8_with_zookeeper_to_the_newest() -> Result<(), Error> {
     let version = found.facts.source.version.ok().expect("a version");
     assert_eq!((version.major, version.minor), (2, 8));
     found.is(names::CREATE_TOPIC, &old.name, Fail);
+    found.is_whole(names::BROKER_VERSION, Warn);
     let partitions = found.facts.pairs[0].source.partitions.ok().expect("partitions");
     let newest = partitions[0].newest_ms.get().expect_err("brokers before 3.0 cannot tell");
     assert!(newest.contains("3.0"), "{newest}");
@@ -83,5 +89,10 @@ fn from_2_8_with_zookeeper_to_the_newest() -> Result<(), Error> {
                 topics.config.exclude = ['message.format.version']";
     old.migration.write(&from, &to, rest);
     checked(&old.migration.plan).is(names::CREATE_TOPIC, &old.name, Info);
-    old.is_copied()
+    let warned = old.is_copied()?;
+    let bounds: Vec<_> =
+        warned.iter().filter(|one| one.contains(names::TIMESTAMP_BOUNDS)).collect();
+    assert_eq!(bounds.len(), 1, "once, and not for each partition: {warned:?}");
+    assert!(bounds[0].contains("could not be carried out"), "{warned:?}");
+    Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use onceover::check::Severity::{Fail, Pass};
+use onceover::check::Severity::{Fail, Pass, Warn};
 use onceover::check::{Finding, names};
 
 use super::checked;
@@ -89,5 +89,12 @@ fn the_printed_commands_grant_what_is_missing_and_the_run_goes_through() -> Resu
     }
     checked(&migration.plan).is_whole(names::RIGHTS, Pass);
     migration.run(&["--json"]).expect(0);
+
+    // The other way round: the rights of somebody else would be missed on the cluster without ACLs.
+    let (from, to) = (target.bootstrap(), source.target.bootstrap());
+    let back = Migration::between("check-rights-back", &from, &to, &rest);
+    let found = checked(&back.plan);
+    found.is(names::ACLS, name, Warn);
+    assert!(found.says(names::ACLS, Some(name)).1.contains("`User:somebody` may Write"));
     Ok(())
 }

@@ -51,7 +51,7 @@ fn a_partition_that_the_target_lacks_fails_the_check_until_it_is_added() -> Resu
     assert_eq!(case.migration.status()["source"]["unseen_partitions"], 1);
     let words = case.does_not_run(7, "partitions", &[])?;
     words.say(
-        &["source `refuse-partition` has 3 partitions, target `refuse-partition` has 2"],
+        &["topic `refuse-partition`: source has 3 partitions, target has 2"],
         "kafka-topics.sh --bootstrap-server TARGET --alter --topic refuse-partition --partitions 3",
     );
     case.target.add_partitions(&case.name, 3)?;

@@ -37,6 +37,50 @@ pub struct Resource {
     pub prefixed: bool,
 }
 
+impl Resource {
+    /// Whether it holds for something of its kind with this name.
+    pub fn covers_name(&self, name: &str) -> bool {
+        if self.prefixed {
+            name.starts_with(&self.name)
+        } else {
+            self.is_all() || self.name == name
+        }
+    }
+
+    /// Whether all that another is about lies in it.
+    pub fn covers(&self, other: &Self) -> bool {
+        self.kind == other.kind
+            && match other.prefixed {
+                true => self.is_all() || (self.prefixed && other.name.starts_with(&self.name)),
+                false => self.covers_name(&other.name),
+            }
+    }
+
+    fn is_all(&self) -> bool {
+        !self.prefixed && self.name == "*"
+    }
+}
+
+impl Acl {
+    /// Whether it speaks of somebody.
+    pub fn is_for(&self, principal: &str) -> bool {
+        self.principal == principal || self.principal == "User:*"
+    }
+
+    /// Whether it allows, or denies, an operation. What is allowed brings with it what it needs: Read,
+    /// Write, Delete, Alter bring Describe, AlterConfigs brings DescribeConfigs (Kafka: `AclAuthorizer`,
+    /// `StandardAuthorizer`); a denial brings nothing else.
+    pub fn decides(&self, operation: Operation) -> bool {
+        use Operation::{All, Alter, AlterConfigs, Delete, Describe, DescribeConfigs, Read, Write};
+        let implied = match operation {
+            Describe => matches!(self.operation, Read | Write | Delete | Alter),
+            DescribeConfigs => self.operation == AlterConfigs,
+            _ => false,
+        };
+        self.operation == operation || self.operation == All || (self.allow && implied)
+    }
+}
+
 /// Kinds of resources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ResourceKind {

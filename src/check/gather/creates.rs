@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::ledger::{Positions, cores};
+use super::ledger::Positions;
 use super::side::Site;
 use crate::check::facts::{CreateFacts, Known};
 use crate::cluster::{Class, ClusterError, Created, NewTopic};
 use crate::pipe::clusters::Clusters;
 use crate::pipe::pairs::new_topic_from;
-use crate::pipe::preflight::new_ledger;
-use crate::plan::{LaneCount, Plan, Selection, auto_lanes};
+use crate::pipe::preflight::{ledger_topic, new_lanes};
+use crate::plan::{Plan, Selection};
 
 /// Topics that would be made, by their names on the target.
 #[derive(Debug, Default)]
@@ -68,13 +68,7 @@ pub fn ask(
             .iter()
             .filter_map(|pair| Some(source.topic(&pair.source)?.partitions.ok()?.len()))
             .sum();
-        let lanes = match plan.run.lanes {
-            LaneCount::Fixed(lanes) => lanes,
-            LaneCount::Auto => auto_lanes(partitions, cores()),
-        };
-        if let Ok(new) = new_ledger(plan, lanes) {
-            creates.ask(clusters, &new);
-        }
+        creates.ask(clusters, &ledger_topic(plan, new_lanes(plan, partitions)));
     }
     creates
 }

@@ -8,7 +8,8 @@ use super::side::Site;
 use crate::check::facts::{Known, LedgerFacts};
 use crate::ledger::LaneState;
 use crate::pipe::clusters::Clusters;
-use crate::plan::{LaneCount, Plan, TopicPartition, auto_lanes};
+use crate::pipe::preflight::new_lanes;
+use crate::plan::{LaneCount, Plan, TopicPartition};
 
 /// Where copying will go on, as the ledger knows it.
 #[derive(Debug)]
@@ -82,8 +83,8 @@ pub fn facts(
     partitions: usize,
 ) -> LedgerFacts {
     let lanes = match (plan.run.lanes, positions.lanes) {
-        (LaneCount::Fixed(lanes), _) | (LaneCount::Auto, Some(lanes)) => lanes,
-        (LaneCount::Auto, None) => auto_lanes(partitions, cores()),
+        (LaneCount::Auto, Some(lanes)) => lanes,
+        _ => new_lanes(plan, partitions),
     };
     LedgerFacts {
         topic: match target.topics.get(plan.ledger_topic()) {
@@ -93,9 +94,4 @@ pub fn facts(
         create: creates.of(plan.ledger_topic()),
         partitions_needed: lanes + 1,
     }
-}
-
-/// As the pipe counts them when it makes a ledger.
-pub fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
 }

@@ -144,8 +144,8 @@ fn refusals(plan: &Plan, clusters: &Clusters) -> Known<Option<RefusalFacts>> {
 #[expect(clippy::cast_precision_loss, reason = "a rate is a rough number")]
 fn rate(given: Option<u64>, measured: Option<f64>) -> Known<Rate> {
     match (given, measured) {
-        (Some(rate), _) => Known::Known(Rate { bytes_per_second: rate as f64, measured: false }),
-        (None, Some(rate)) => Known::Known(Rate { bytes_per_second: rate, measured: true }),
+        (Some(rate), _) => Known::Known(Rate { bytes_per_second: rate as f64 }),
+        (None, Some(rate)) => Known::Known(Rate { bytes_per_second: rate }),
         (None, None) => {
             Known::unknown("too little was read to tell how fast the copy will be: give a `--rate`")
         }

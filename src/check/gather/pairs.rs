@@ -16,7 +16,7 @@ use crate::pipe::shared::now_ms;
 use crate::plan::{Plan, Selection, Start, TopicPartition};
 
 /// Where the copy of each partition will go on, and whether the ledger knows it.
-type Starts = BTreeMap<TopicPartition, (bool, Known<i64>)>;
+type Starts = BTreeMap<TopicPartition, (Known<bool>, Known<i64>)>;
 
 /// Puts both sides together.
 #[expect(clippy::too_many_arguments, reason = "all that was looked at comes together here")]
@@ -71,8 +71,10 @@ fn copy(
     times: &BTreeMap<TopicPartition, Known<Option<i64>>>,
 ) -> CopyFacts {
     let at = TopicPartition::new(topic.name.clone(), one.number);
-    let (bound, from) =
-        from.get(&at).cloned().unwrap_or_else(|| (false, Known::unknown("it was not looked for")));
+    let (bound, from) = from.get(&at).cloned().unwrap_or_else(|| {
+        let why = "it was not looked for";
+        (Known::unknown(why), Known::unknown(why))
+    });
     let from_ms = match (&from, &one.log_start) {
         (Known::Known(from), Known::Known(start)) if from <= start => one.oldest_ms.clone(),
         _ => times.get(&at).cloned().unwrap_or_else(|| Known::unknown("not asked for")),
@@ -92,6 +94,7 @@ fn starts(
     topics: &[&TopicFacts],
     positions: &Positions,
 ) -> Starts {
+    let unbound = Known::Known(false);
     let mut found = Starts::new();
     let mut by_time: BTreeMap<i64, Vec<TopicPartition>> = BTreeMap::new();
     for topic in topics {
@@ -100,17 +103,20 @@ fn starts(
         for one in partitions {
             let at = TopicPartition::new(topic.name.clone(), one.number);
             let place = match positions.next(&at) {
-                Known::Known(Some(next)) => (true, Known::Known(next)),
-                Known::Unknown(why) => (false, Known::Unknown(why)),
-                Known::Known(None) => match when(start) {
-                    When::First => (false, one.log_start.clone()),
-                    When::Last => (false, one.log_end.clone()),
-                    When::At(time) if one.leader.is_some() => {
-                        by_time.entry(time).or_default().push(at.clone());
-                        (false, Known::unknown("the source did not tell"))
-                    }
-                    When::At(_) => (false, Known::unknown("no broker leads the partition")),
-                },
+                Known::Known(Some(next)) => (Known::Known(true), Known::Known(next)),
+                Known::Unknown(why) => (Known::Unknown(why.clone()), Known::Unknown(why)),
+                Known::Known(None) => {
+                    let from = match when(start) {
+                        When::First => one.log_start.clone(),
+                        When::Last => one.log_end.clone(),
+                        When::At(time) if one.leader.is_some() => {
+                            by_time.entry(time).or_default().push(at.clone());
+                            Known::unknown("the source did not tell")
+                        }
+                        When::At(_) => Known::unknown("no broker leads the partition"),
+                    };
+                    (unbound.clone(), from)
+                }
             };
             found.insert(at, place);
         }
@@ -118,10 +124,13 @@ fn starts(
     for (time, partitions) in by_time {
         match clusters.source_admin.offsets(&partitions, At::Timestamp(time)) {
             Ok(offsets) => found.extend(offsets.into_iter().map(|(at, offset)| {
-                (at, (false, offset.map(|offset| offset.offset).map_err(|error| error.what).into()))
+                let offset = offset.map(|offset| offset.offset).map_err(|error| error.what);
+                (at, (unbound.clone(), offset.into()))
             })),
             Err(error) => found.extend(
-                partitions.into_iter().map(|at| (at, (false, Known::unknown(&error.what)))),
+                partitions
+                    .into_iter()
+                    .map(|at| (at, (unbound.clone(), Known::unknown(&error.what)))),
             ),
         }
     }

@@ -213,7 +213,6 @@ mod tests {
             oldest_ms: Known::Known(None),
             newest_ms: Known::Known(None),
             open_since_ms: Known::Known(None),
-            bytes: Known::Known(0),
         };
         let found = ranges(&"t".into(), &[partition(0), partition(1)], end);
         found.into_iter().map(|(range, _)| range.from).collect()

@@ -225,41 +225,18 @@ enum Judged {
 
 /// As `StandardAuthorizer` does: one that denies wins, an operation implies what it needs.
 fn judge(acls: &[Acl], principal: &str, right: &Right) -> Judged {
-    let about = |acl: &&Acl| covers(&acl.resource, &right.resource);
-    let ours = |acl: &&Acl| (acl.principal == principal || acl.principal == "User:*") && about(acl);
-    let does = |acl: &Acl| acl.operation == Operation::All || acl.operation == right.operation;
-    let implies = |acl: &Acl| match right.operation {
-        Operation::Describe => matches!(
-            acl.operation,
-            Operation::Read | Operation::Write | Operation::Delete | Operation::Alter
-        ),
-        Operation::DescribeConfigs => acl.operation == Operation::AlterConfigs,
-        _ => false,
-    };
-    // An address that we cannot know may be ours: a denial of it is taken for one, a permission not.
-    if acls.iter().filter(ours).any(|acl| !acl.allow && does(acl)) {
-        Judged::Denied
-    } else if acls
-        .iter()
-        .filter(ours)
-        .any(|acl| acl.allow && acl.host == "*" && (does(acl) || implies(acl)))
-    {
-        Judged::Allowed
-    } else if acls.iter().any(|acl| about(&acl)) {
-        Judged::ForOthers
-    } else {
-        Judged::Nobody
+    let about = |acl: &&Acl| acl.resource.covers(&right.resource);
+    let mut decide = acls.iter().filter(about).filter(|acl| {
+        // An address that we cannot know may be ours: a denial of it is taken for one, a permission not.
+        let here = !acl.allow || acl.host == "*";
+        here && acl.is_for(principal) && acl.decides(right.operation)
+    });
+    match decide.clone().find(|acl| !acl.allow).or_else(|| decide.next()) {
+        Some(acl) if acl.allow => Judged::Allowed,
+        Some(_) => Judged::Denied,
+        None if acls.iter().any(|acl| about(&acl)) => Judged::ForOthers,
+        None => Judged::Nobody,
     }
-}
-
-/// Whether all that a right is about lies in what an ACL is about.
-fn covers(acl: &Resource, right: &Resource) -> bool {
-    acl.kind == right.kind
-        && match (acl.prefixed, right.prefixed) {
-            (true, _) => right.name.starts_with(&acl.name),
-            (false, false) => acl.name == "*" || acl.name == right.name,
-            (false, true) => acl.name == "*",
-        }
 }
 
 /// What the coordinators say about groups.

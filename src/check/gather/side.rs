@@ -44,7 +44,6 @@ pub fn look(
             None => Known::unknown("the broker did not tell"),
         },
         id: broker.id,
-        rack: broker.rack,
     });
     let brokers = brokers.collect();
     let mut found = topics::look(clusters, side, names, depth);
@@ -87,22 +86,13 @@ impl Site {
         self.topics.get(name)?.facts.ok()?.as_ref()
     }
 
-    /// Puts samples to their topics, and estimates the sizes of partitions by them.
+    /// Puts samples to their topics.
     pub fn take_samples(&mut self, samples: BTreeMap<Arc<str>, Known<Sample>>) {
         for (name, sample) in samples {
-            let Some(Looked { facts: Known::Known(Some(topic)), .. }) = self.topics.get_mut(&name)
-            else {
-                continue;
-            };
-            if let Known::Known(partitions) = &mut topic.partitions {
-                for one in partitions {
-                    one.bytes = match (one.log_start.ok(), one.log_end.ok()) {
-                        (Some(from), Some(to)) => estimate(&sample, *from, *to),
-                        _ => Known::unknown("its offsets are not known"),
-                    };
-                }
+            let looked = self.topics.get_mut(&name);
+            if let Some(Looked { facts: Known::Known(Some(topic)), .. }) = looked {
+                topic.sample = sample;
             }
-            topic.sample = sample;
         }
     }
 

@@ -95,7 +95,6 @@ pub fn look(
                         oldest_ms: time(&offsets.oldest, &at),
                         newest_ms: time(&offsets.newest, &at),
                         open_since_ms: time(&offsets.open_since, &at),
-                        bytes: Known::unknown(NO_SAMPLE),
                     }
                 });
                 let facts = TopicFacts {

@@ -24,8 +24,8 @@ pub struct MissingAcl {
 
 /// ACLs of both sides, or what there is to say without.
 fn lists(facts: &Facts) -> Result<(&[Acl], &[Acl]), Verdict> {
-    let source = facts.source.acls.get().map_err(|why| format!("source ACLs: {why}"))?;
-    let target = facts.target.acls.get().map_err(|why| format!("target ACLs: {why}"))?;
+    let source = facts.source.acls.told("source ACLs")?;
+    let target = facts.target.acls.told("target ACLs")?;
     match (source, target) {
         (Acls::NoAuthorizer, _) => Err(Verdict::pass("the source has no authorizer, so no ACLs")),
         (Acls::List(_), Acls::NoAuthorizer) => Err(Verdict::warn(
@@ -49,11 +49,11 @@ pub fn missing(facts: &Facts) -> Result<Vec<MissingAcl>, Verdict> {
 
 fn of_topic(facts: &Facts, pair: &PairFacts, source: &[Acl], target: &[Acl]) -> Vec<MissingAcl> {
     let about = |acl: &&Acl| {
-        acl.resource.kind == ResourceKind::Topic && covers_name(&acl.resource, &pair.source.name)
+        acl.resource.kind == ResourceKind::Topic && acl.resource.covers_name(&pair.source.name)
     };
     lacking(facts, source.iter().filter(about), target, |resource| {
         // A pattern that holds for the name on the target too stays one.
-        if resource.name == "*" || covers_name(resource, &pair.target_name) {
+        if resource.name == "*" || resource.covers_name(&pair.target_name) {
             return resource.clone();
         }
         let name = pair.target_name.to_string();
@@ -65,7 +65,7 @@ fn of_groups(facts: &Facts, source: &[Acl], target: &[Acl]) -> Vec<MissingAcl> {
     let in_scope = |acl: &&Acl| {
         acl.resource.kind == ResourceKind::Group
             && facts.groups.ok().is_none_or(|groups| {
-                groups.iter().any(|group| covers_name(&acl.resource, &group.name))
+                groups.iter().any(|group| acl.resource.covers_name(&group.name))
             })
     };
     lacking(facts, source.iter().filter(in_scope), target, Resource::clone)
@@ -88,42 +88,13 @@ fn lacking<'a>(
         .collect()
 }
 
-/// Whether a resource pattern holds for a name.
-fn covers_name(resource: &Resource, name: &str) -> bool {
-    if resource.prefixed {
-        name.starts_with(&resource.name)
-    } else {
-        matches!(&*resource.name, "*") || resource.name == name
-    }
-}
-
 /// Whether `acl` says all that `wanted` says, or more.
 fn covers(acl: &Acl, wanted: &Acl) -> bool {
-    let principal = acl.principal == wanted.principal || acl.principal == "User:*";
     let host = acl.host == wanted.host || acl.host == "*";
-    let resource = acl.resource.kind == wanted.resource.kind
-        && match wanted.resource.prefixed {
-            true => {
-                (!acl.resource.prefixed && acl.resource.name == "*")
-                    || (acl.resource.prefixed
-                        && wanted.resource.name.starts_with(&acl.resource.name))
-            }
-            false if wanted.resource.name == "*" => acl.resource.name == "*",
-            false => covers_name(&acl.resource, &wanted.resource.name),
-        };
-    principal && host && resource && acl.allow == wanted.allow && grants(acl, wanted.operation)
-}
-
-/// Kafka's implications (`AclAuthorizer`): Read, Write, Delete, Alter bring Describe, AlterConfigs brings
-/// DescribeConfigs; a denial brings nothing else.
-fn grants(acl: &Acl, wanted: Operation) -> bool {
-    use Operation::{All, Alter, AlterConfigs, Delete, Describe, DescribeConfigs, Read, Write};
-    let implied = match wanted {
-        Describe => matches!(acl.operation, Read | Write | Delete | Alter),
-        DescribeConfigs => acl.operation == AlterConfigs,
-        _ => false,
-    };
-    acl.operation == wanted || acl.operation == All || (acl.allow && implied)
+    host && acl.is_for(&wanted.principal)
+        && acl.resource.covers(&wanted.resource)
+        && acl.allow == wanted.allow
+        && acl.decides(wanted.operation)
 }
 
 /// An answer without ACLs does not tell whether the cluster has an authorizer.

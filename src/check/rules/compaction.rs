@@ -1,7 +1,7 @@
 //! Compaction: deletions that may expire unread, and lags and segments that change when it happens.
 
 use super::Look;
-use super::race::copy_seconds;
+use super::race::{CopyTime, millis};
 use crate::check::Rule;
 use crate::check::compacted;
 use crate::check::effective::{number_on_source, on_source, on_target};
@@ -21,19 +21,19 @@ fn check_deletions(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
     }
     let source = number_on_source(pair, NAME)?;
     let mut found = Vec::new();
-    match copy_seconds(look.plan, look.facts) {
+    match look.copy_time() {
         Err(why) => found.push(Verdict::unknown(format!("source `{NAME}={source}`; {why}"))),
-        Ok(seconds) => {
-            #[expect(clippy::cast_possible_truncation, reason = "saturates")]
-            let ends = (seconds * 1_000.0) as i64;
+        Ok(CopyTime { at_least, untold }) => {
             let reason = format!(
-                "source `{NAME}={source}` ({}), the copy takes about {}",
+                "source `{NAME}={source}` ({}), the copy takes {} {}",
                 span(source),
-                takes(seconds)
+                if untold.is_some() { "at least" } else { "about" },
+                takes(at_least)
             );
-            found.push(match Late::judge(0, ends, Some(source), true) {
-                Some(_) => Verdict::fail(format!("{reason}: deletions may expire unread")),
-                None => Verdict::pass(reason),
+            found.push(match (Late::judge(0, millis(at_least), Some(source), true), untold) {
+                (Some(_), _) => Verdict::fail(format!("{reason}: deletions may expire unread")),
+                (None, None) => Verdict::pass(reason),
+                (None, Some(why)) => Verdict::unknown(format!("{reason}; {why}")),
             });
         }
     }
@@ -107,7 +107,7 @@ mod tests {
     fn a_compacted_topic_whose_copy_takes_longer_than_its_deletions_are_kept_fails() {
         let mut facts = facts();
         assert_eq!(judged(&facts, DELETE_RETENTION)[0].severity, Pass);
-        facts.rate = Known::Known(Rate { bytes_per_second: 70.0, measured: true });
+        facts.rate = Known::Known(Rate { bytes_per_second: 70.0 });
         assert_eq!(judged(&facts, DELETE_RETENTION)[0].severity, Pass);
         facts.pairs[0].set(Side::Source, "cleanup.policy", "compact");
         let found = &judged(&facts, DELETE_RETENTION)[0];

@@ -1,5 +1,6 @@
 //! Every config that no other check judges: set by somebody, or different by the clusters' defaults.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::Look;
@@ -36,11 +37,11 @@ const JUDGED_ELSEWHERE: &[&str] = &[
 type Configs = BTreeMap<String, ConfigFacts>;
 
 fn both<'f>(
-    look: &Look<'_>,
+    look: &Look<'f>,
     pair: &'f PairFacts,
-) -> Result<Option<(&'f Configs, Configs)>, String> {
+) -> Result<Option<(&'f Configs, Cow<'f, Configs>)>, String> {
     let Some(target) = on_target(look.facts, pair)? else { return Ok(None) };
-    let source = pair.source.configs.get().map_err(|why| format!("source configs: {why}"))?;
+    let source = pair.source.configs.told("source configs")?;
     Ok(Some((source, target.configs()?)))
 }
 

@@ -3,29 +3,41 @@
 
 use std::collections::BTreeMap;
 
-use super::{Look, assumed};
-use crate::check::facts::{CreateFacts, Known, PairFacts, TopicFacts};
+use super::{Look, answered};
+use crate::check::facts::{CreateFacts, Known, PairFacts, PartitionFacts, TopicFacts};
 use crate::check::resources::topic_command;
 use crate::check::verdict::{Verdict, Verdicts};
 use crate::check::words::list;
 use crate::check::{Rule, names};
 use crate::error::Error;
-use crate::pipe::bound::{LEDGER_CONFIGS, check_ledger_configs, check_ledger_replicas};
+use crate::pipe::bound::{check_ledger_configs, check_ledger_replicas};
+use crate::pipe::preflight::ledger_topic;
 
 pub const MISSING: Rule = Rule::Pair(check_missing);
 pub const CREATE: Rule = Rule::Pair(check_create);
 pub const EMPTY: Rule = Rule::Pair(check_empty);
 pub const LEDGER: Rule = Rule::Whole(check_ledger);
 
-fn check_missing(_: &Look<'_>, pair: &PairFacts) -> Verdicts {
-    let there = pair.target.get().map_err(|why| format!("target topic: {why}"))?;
+fn check_missing(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
+    let there = pair.target.told("target topic")?;
     Ok(vec![match (there, &pair.create) {
         (Some(_), _) => Verdict::pass("the target has it"),
         (None, Some(_)) => Verdict::info("the target has no such topic; it would be created"),
         (None, None) => {
+            if look.plan.topics.create {
+                plannable(&pair.source).map_err(|why| {
+                    format!("the target has no such topic, and nobody knows what to create: {why}")
+                })?;
+            }
             Verdict::fail("the target has no such topic, and the plan creates none").firm()
         }
     }])
+}
+
+/// What a topic would be created from is known.
+fn plannable(source: &TopicFacts) -> Result<(), String> {
+    source.partitions.told("source partitions")?;
+    source.configs.told("source configs").map(|_| ())
 }
 
 fn check_create(_: &Look<'_>, pair: &PairFacts) -> Verdicts {
@@ -86,70 +98,76 @@ fn names_config(text: &str, name: &str) -> bool {
 }
 
 fn check_empty(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
-    let holds = match &pair.target {
+    let (holding, untold) = match &pair.target {
         Known::Known(None) => return Ok(Vec::new()),
         Known::Known(Some(topic)) => holding(topic, pair),
-        Known::Unknown(why) => Err(format!("target topic: {why}")),
+        Known::Unknown(why) => (Vec::new(), Some(format!("target topic: {why}"))),
     };
-    match holds {
-        Ok(holding) if holding.is_empty() => {
-            Verdict::pass("nothing but the ledger's own copies").into()
-        }
-        Ok(holding) => {
-            let (first, records) = holding[0];
-            Verdict::fail(format!(
+    match (holding.first(), untold) {
+        (None, None) => Verdict::pass("nothing but the ledger's own copies").into(),
+        (Some((first, records)), untold) => {
+            let failed = Verdict::fail(format!(
                 "{} of the target's partitions hold records that the ledger does not know (partition {first}: \
                  {records} offsets)",
                 holding.len()
-            ))
-            .firm()
-            .into()
+            ));
+            Ok([failed.firm()].into_iter().chain(untold.map(Verdict::unknown)).collect())
         }
-        Err(why) => {
-            let Some(assume) = assumed(look.plan, names::TARGET_EMPTY, &pair.source.name) else {
-                return Err(Verdict::unknown(why));
-            };
-            match assume.value.as_deref() {
-                None | Some("true" | "empty") => {
-                    Ok(vec![Verdict::pass("empty").resting_on(Some(assume))])
-                }
-                Some(_) => {
-                    Err(Verdict::unknown(format!("{why}; and `assume.value` is not `true`")))
-                }
-            }
+        (None, Some(why)) => {
+            let (check, topic) = (names::TARGET_EMPTY, &pair.source.name);
+            let ((), assume) = answered(look.plan, check, topic, why, |value| match value {
+                None | Some("true" | "empty") => Ok(()),
+                Some(_) => Err("is not `true`"),
+            })?;
+            Verdict::pass("empty").resting_on(Some(assume)).into()
         }
     }
 }
 
-/// Partitions that the ledger does not know and that are not empty, with their offsets.
-fn holding(topic: &TopicFacts, pair: &PairFacts) -> Result<Vec<(i32, i64)>, String> {
-    let partitions = topic.partitions.get().map_err(|why| format!("target partitions: {why}"))?;
-    let ours = |number| pair.copy.iter().any(|copy| copy.partition == number && copy.bound);
-    let mut holding = Vec::new();
-    for partition in partitions.iter().filter(|partition| !ours(partition.number)) {
-        let at = |why| format!("target partition {}: {why}", partition.number);
-        let start = partition.log_start.get().map_err(at)?;
-        let end = partition.log_end.get().map_err(at)?;
-        if end > start {
-            holding.push((partition.number, end - start));
+/// Partitions that the ledger does not know and that are not empty, with their offsets; and why that
+/// cannot be told of one.
+fn holding(topic: &TopicFacts, pair: &PairFacts) -> (Vec<(i32, i64)>, Option<String>) {
+    let partitions = match topic.partitions.told("target partitions") {
+        Ok(partitions) => partitions,
+        Err(why) => return (Vec::new(), Some(why)),
+    };
+    let (mut holding, mut untold) = (Vec::new(), None);
+    for partition in partitions {
+        match foreign(partition, pair) {
+            Ok(0) => {}
+            Ok(offsets) => holding.push((partition.number, offsets)),
+            Err(why) => {
+                untold
+                    .get_or_insert_with(|| format!("target partition {}: {why}", partition.number));
+            }
         }
     }
-    Ok(holding)
+    (holding, untold)
+}
+
+/// How many offsets of a target partition are not ours.
+fn foreign(partition: &PartitionFacts, pair: &PairFacts) -> Result<i64, String> {
+    let copy = pair.copy.iter().find(|copy| copy.partition == partition.number);
+    let bound = match copy {
+        Some(copy) => copy.bound.told("whether the ledger knows it"),
+        // The source has no such partition, so the ledger has none.
+        None => pair.source.partitions.told("source partitions").map(|_| &false),
+    };
+    if bound == Ok(&true) {
+        return Ok(0);
+    }
+    let offsets = partition.log_end.get()? - partition.log_start.get()?;
+    // What is empty holds nothing of others, whoever wrote to it.
+    if offsets > 0 { bound.map(|_| offsets) } else { Ok(0) }
 }
 
 fn check_ledger(look: &Look<'_>) -> Verdicts {
     let (plan, ledger) = (look.plan, &look.facts.ledger);
     let name = plan.ledger_topic();
-    let Some(topic) = ledger.topic.get().map_err(|why| format!("ledger `{name}`: {why}"))? else {
+    let Some(topic) = ledger.topic.told(&format!("ledger `{name}`"))? else {
         let Some(create) = &ledger.create else {
-            let configs: BTreeMap<_, _> =
-                LEDGER_CONFIGS.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-            let command = topic_command(
-                name,
-                ledger.partitions_needed,
-                plan.ledger.replication_factor,
-                &configs,
-            );
+            let lanes = ledger.partitions_needed.saturating_sub(1);
+            let command = topic_command(&ledger_topic(plan, lanes));
             return Verdict::fail(format!(
                 "target has no ledger topic `{name}`, and the plan creates none"
             ))
@@ -167,19 +185,34 @@ fn check_ledger(look: &Look<'_>) -> Verdicts {
             None => verdict,
         }
     };
-    let configs = topic.configs.get().map_err(|why| format!("ledger `{name}`: {why}"))?;
-    let configs: BTreeMap<String, String> = configs
-        .iter()
-        .filter_map(|(name, config)| Some((name.clone(), config.value.clone()?)))
-        .collect();
-    found.extend(check_ledger_configs(name, &configs).err().map(wrong));
-    let partitions = topic.partitions.get().map_err(|why| format!("ledger `{name}`: {why}"))?;
-    let replicas = partitions.iter().map(|one| one.replicas.len()).min().unwrap_or(0);
-    let min_insync = configs.get("min.insync.replicas").and_then(|value| value.parse().ok());
-    match check_ledger_replicas(name, replicas, min_insync, look.facts.target.brokers.len()) {
-        Ok(warning) => found.extend(warning.map(Verdict::warn)),
-        Err(error) => found.push(wrong(error)),
+    let partitions = topic.partitions.told(&format!("ledger `{name}`"));
+    match topic.configs.told(&format!("ledger `{name}`")) {
+        Ok(configs) => {
+            let told = configs.iter();
+            let told =
+                told.filter_map(|(name, config)| Some((name.clone(), config.value.clone()?)));
+            let configs: BTreeMap<String, String> = told.collect();
+            found.extend(check_ledger_configs(name, &configs).err().map(wrong));
+            let min_insync =
+                configs.get("min.insync.replicas").and_then(|value| value.parse().ok());
+            let replicas = partitions.iter().flat_map(|all| all.iter());
+            if let Some(replicas) = replicas.map(|one| one.replicas.len()).min() {
+                let brokers = look.facts.target.brokers.len();
+                match check_ledger_replicas(name, replicas, min_insync, brokers) {
+                    Ok(warning) => found.extend(warning.map(Verdict::warn)),
+                    Err(error) => found.push(wrong(error)),
+                }
+            }
+        }
+        Err(why) => found.push(Verdict::unknown(why).about("configs")),
     }
+    let partitions = match partitions {
+        Ok(partitions) => partitions,
+        Err(why) => {
+            found.push(Verdict::unknown(why).about("partitions"));
+            return Ok(found);
+        }
+    };
     let begun: Vec<_> = partitions.iter().filter(|one| one.log_start.ok() > Some(&0)).collect();
     if !begun.is_empty() {
         let numbers: Vec<_> = begun.iter().map(|one| one.number.to_string()).collect();
@@ -191,6 +224,11 @@ fn check_ledger(look: &Look<'_>) -> Verdicts {
             .firm(),
         );
     }
+    let untold = partitions.iter().filter_map(|one| {
+        let why = one.log_start.told("whether it has lost entries is not known").err()?;
+        Some(Verdict::unknown(why).about(format!("partition {}", one.number)))
+    });
+    found.extend(untold);
     if partitions.len() < 2 {
         found.push(
             Verdict::fail(format!("ledger topic `{name}` has {} partition(s)", partitions.len()))
@@ -222,6 +260,16 @@ mod tests {
         facts.pairs[0].target = Known::Known(None);
         assert_eq!(judged(&facts, MISSING_TOPIC)[0].severity, Fail);
         assert_eq!(judged(&facts, CREATE_TOPIC), []);
+        let configs = std::mem::replace(
+            &mut facts.pairs[0].source.configs,
+            Known::unknown("no DescribeConfigs right"),
+        );
+        let found = &judged(&facts, MISSING_TOPIC)[0];
+        assert_eq!(found.severity, Unknown);
+        assert!(found.reason.ends_with("source configs: no DescribeConfigs right"), "{found:?}");
+        let none = plan("topics.create = false");
+        assert_eq!(judged_with(&none, &facts, MISSING_TOPIC)[0].severity, Fail);
+        facts.pairs[0].source.configs = configs;
         facts.pairs[0].create = Some(create(6, &[("flush.ms", "5")]));
         assert_eq!(judged(&facts, MISSING_TOPIC)[0].severity, Info);
         let found = &judged(&facts, CREATE_TOPIC)[0];
@@ -252,8 +300,33 @@ mod tests {
         let found = &judged(&facts, TARGET_EMPTY)[0];
         assert_eq!((found.severity, found.firm), (Fail, true));
         assert!(found.reason.ends_with("(partition 2: 7 offsets)"));
-        facts.pairs[0].copy[2].bound = true;
+        facts.pairs[0].side(Side::Target).parts()[4].log_end = Known::unknown("no answer");
+        let found = judged(&facts, TARGET_EMPTY);
+        assert_eq!((found[0].severity, found[1].severity), (Fail, Unknown));
+        facts.pairs[0].side(Side::Target).parts()[4].log_end = Known::Known(0);
+        facts.pairs[0].copy[2].bound = Known::Known(true);
         assert_eq!(judged(&facts, TARGET_EMPTY)[0].severity, Pass);
+    }
+
+    #[test]
+    fn records_that_an_unreadable_ledger_may_know_are_unknown_and_can_be_assumed() {
+        let mut facts = facts();
+        for copy in &mut facts.pairs[0].copy {
+            copy.bound = Known::unknown("ledger `l-0` cannot be read");
+        }
+        assert_eq!(judged(&facts, TARGET_EMPTY)[0].severity, Pass, "it is empty");
+        facts.pairs[0].side(Side::Target).parts()[2].log_end = Known::Known(7);
+        let found = judged(&facts, TARGET_EMPTY);
+        assert_eq!((found.len(), found[0].severity, found[0].firm), (1, Unknown, false));
+        assert_eq!(
+            found[0].reason,
+            "target partition 2: whether the ledger knows it: ledger `l-0` cannot be read"
+        );
+        let seen = plan("[[assume]]\ncheck = 'target-empty'\ntopics = ['orders']\nreason = 'seen'");
+        assert_eq!(judged_with(&seen, &facts, TARGET_EMPTY)[0].severity, Pass);
+        facts.pairs[0].copy.clear();
+        facts.pairs[0].source.partitions = Known::unknown("no Describe right");
+        assert_eq!(judged(&facts, TARGET_EMPTY)[0].severity, Unknown, "nor is the source known");
     }
 
     #[test]
@@ -279,8 +352,21 @@ mod tests {
         let mut ledger = topic("onceover-t-ledger", 9, 5).with(&good);
         facts.ledger.topic = Known::Known(Some(ledger.clone()));
         assert_eq!(judged(&facts, LEDGER_TOPIC)[0].severity, Pass);
+        ledger.parts()[3].log_start = Known::unknown("no answer");
+        facts.ledger.topic = Known::Known(Some(ledger.clone()));
+        let found = judged(&facts, LEDGER_TOPIC);
+        assert_eq!((found.len(), found[0].severity), (1, Unknown));
+        assert_eq!(found[0].about.as_deref(), Some("partition 3"));
+        let mut lost = ledger.clone();
+        lost.configs = Known::unknown("no DescribeConfigs right");
+        lost.parts()[4].log_start = Known::Known(7);
+        facts.ledger.topic = Known::Known(Some(lost));
+        let severities: Vec<_> =
+            judged(&facts, LEDGER_TOPIC).iter().map(|one| one.severity).collect();
+        assert_eq!(severities, [Fail, Unknown, Unknown], "hidden configs hide no lost entries");
         for part in ledger.parts() {
             part.replicas = vec![1];
+            part.log_start = Known::Known(0);
         }
         let ledger = ledger.with(&[("min.insync.replicas", "1")]);
         facts.ledger.topic = Known::Known(Some(ledger.clone()));

@@ -9,7 +9,7 @@ use crate::report::numbers::counted;
 pub const GROUPS: Rule = Rule::Whole(check);
 
 fn check(look: &Look<'_>) -> Verdicts {
-    let groups = look.facts.groups.get().map_err(|why| format!("source groups: {why}"))?;
+    let groups = look.facts.groups.told("source groups")?;
     // One that has read nothing of the plan has nothing to move.
     let in_scope = |group: &&GroupFacts| group.topics.ok().is_none_or(|topics| !topics.is_empty());
     let found: Vec<_> = groups.iter().filter(in_scope).map(told).collect();

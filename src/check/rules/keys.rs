@@ -11,12 +11,11 @@ pub const SCATTERED: Rule = Rule::Pair(check_scattered);
 
 /// The sample of a topic with keys in more than one partition; else what there is to say.
 fn keyed(pair: &PairFacts) -> Result<&Sample, Verdict> {
-    let partitions =
-        pair.source.partitions.get().map_err(|why| format!("source partitions: {why}"))?;
+    let partitions = pair.source.partitions.told("source partitions")?;
     if partitions.len() == 1 {
         return Err(Verdict::pass("one partition"));
     }
-    let sample = pair.source.sample.get().map_err(|why| format!("sample of the source: {why}"))?;
+    let sample = pair.source.sample.told("sample of the source")?;
     if sample.keyed == 0 {
         return Err(Verdict::info(format!("no keys in {} sampled records", count(sample.records))));
     }

@@ -25,11 +25,14 @@ mod timestamps;
 mod transactions;
 
 pub use acls::{MissingAcl, missing as missing_acls};
-pub use race::{Ending, Race};
-pub use schemas::{SchemaRow, framed, rows as schema_rows};
+pub use schemas::{framed, rows as schema_rows};
 
-use super::facts::{Facts, PairFacts};
+use std::cell::OnceCell;
+
+use super::facts::Facts;
+use super::verdict::Verdict;
 use crate::plan::{Assume, Plan};
+use race::CopyTime;
 
 pub(super) use self::{
     acls::{GROUPS as ACLS_OF_GROUPS, TOPICS as ACLS_OF_TOPICS},
@@ -57,24 +60,65 @@ pub(super) use self::{
 };
 
 /// What every rule may look at.
-#[derive(Clone, Copy)]
 pub struct Look<'a> {
     /// The plan.
     pub plan: &'a Plan,
     /// The facts.
     pub facts: &'a Facts,
+    copy_time: OnceCell<Result<CopyTime, String>>,
 }
 
 impl<'a> Look<'a> {
-    /// The plan's answer by hand for a check of a topic.
-    pub fn assumed(&self, check: &str, pair: &PairFacts) -> Option<&'a Assume> {
-        assumed(self.plan, check, &pair.source.name)
+    /// A look at these.
+    pub fn new(plan: &'a Plan, facts: &'a Facts) -> Self {
+        Self { plan, facts, copy_time: OnceCell::new() }
+    }
+
+    /// How long the whole copy takes; the error says why nobody knows.
+    pub fn copy_time(&self) -> Result<CopyTime, String> {
+        self.copy_time.get_or_init(|| race::copy_time(self.plan, self.facts)).clone()
     }
 }
 
-/// The plan's answer by hand for a check of a topic.
-pub fn assumed<'p>(plan: &'p Plan, check: &str, topic: &str) -> Option<&'p Assume> {
-    plan.assume
-        .iter()
-        .find(|one| one.check == check && one.topics.iter().any(|pattern| pattern.matches(topic)))
+/// The plan's answer by hand for a check of a source topic, where `why` something is not known: what `read`
+/// makes of its value, or what is wrong with that (`is no number`). The error is the verdict without.
+pub fn answered<'p, T>(
+    plan: &'p Plan,
+    check: &str,
+    topic: &str,
+    why: String,
+    read: impl FnOnce(Option<&str>) -> Result<T, &'static str>,
+) -> Result<(T, &'p Assume), Verdict> {
+    let for_this = |one: &&Assume| {
+        one.check == check && one.topics.iter().any(|pattern| pattern.matches(topic))
+    };
+    let Some(assume) = plan.assume.iter().find(for_this) else {
+        return Err(Verdict::unknown(why));
+    };
+    match read(assume.value.as_deref()) {
+        Ok(value) => Ok((value, assume)),
+        Err(wrong) => Err(Verdict::unknown(format!("{why}; and `assume.value` {wrong}"))),
+    }
+}
+
+/// What a check compares on both sides, with the plan's answer in the place of what is not known.
+pub fn both<'p, T: Clone>(
+    plan: &'p Plan,
+    check: &str,
+    topic: &str,
+    source: Result<T, String>,
+    target: Result<T, String>,
+    read: impl FnOnce(Option<&str>) -> Result<T, &'static str>,
+) -> Result<(T, T, Option<&'p Assume>), Verdict> {
+    let why = match (&source, &target) {
+        (Ok(_), Ok(_)) => None,
+        (Err(why), Ok(_)) | (Ok(_), Err(why)) => Some(why.clone()),
+        (Err(why), Err(and)) => Some(format!("{why}; {and}")),
+    };
+    let answer = why.map(|why| answered(plan, check, topic, why, read)).transpose()?;
+    let or_assumed = |side: Result<T, String>| match (side, &answer) {
+        (Err(_), Some((value, _))) => Ok(value.clone()),
+        (side, _) => side,
+    };
+    Ok((or_assumed(source)?, or_assumed(target)?, answer.map(|(_, assume)| assume)))
 }

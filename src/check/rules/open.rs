@@ -10,11 +10,11 @@ use crate::report::numbers::counted;
 pub const OPEN: Rule = Rule::Pair(check);
 
 fn check(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
-    let partitions =
-        pair.source.partitions.get().map_err(|why| format!("source partitions: {why}"))?;
+    let partitions = pair.source.partitions.told("source partitions")?;
     let mut found = Vec::new();
     for partition in partitions {
-        found.extend(judge(look, pair, partition)?);
+        let said = judge(look, pair, partition).unwrap_or_else(|why| Some(Verdict::unknown(why)));
+        found.extend(said.map(|verdict| verdict.about(format!("partition {}", partition.number))));
     }
     if found.is_empty() {
         found.push(Verdict::pass("no open transaction holds records back"));
@@ -28,7 +28,7 @@ fn judge(
     partition: &PartitionFacts,
 ) -> Result<Option<Verdict>, String> {
     let number = partition.number;
-    let at = |what: &'static str| move |why: &str| format!("{what} of partition {number}: {why}");
+    let at = |what: &'static str| move |why: &str| format!("{what}: {why}");
     let stable = partition.last_stable.get().map_err(at("last stable offset"))?;
     let end = partition.log_end.get().map_err(at("log end"))?;
     if stable >= end {
@@ -57,7 +57,7 @@ fn judge(
             "an open transaction holds {held} back, nobody knows for how long"
         )),
     };
-    Ok(Some(verdict.about(format!("partition {number}")).hint(hint)))
+    Ok(Some(verdict.hint(hint)))
 }
 
 #[cfg(test)]
@@ -81,6 +81,8 @@ mod tests {
         facts.pairs[0].source.parts()[3].open_since_ms = Known::Known(Some(NOW - 3_600_000));
         assert_eq!(judged(&facts, OPEN_TRANSACTIONS)[0].severity, Fail);
         facts.pairs[0].source.parts()[0].last_stable = Known::unknown("no answer");
-        assert_eq!(judged(&facts, OPEN_TRANSACTIONS)[0].severity, Unknown);
+        let found = judged(&facts, OPEN_TRANSACTIONS);
+        let told: Vec<_> = found.iter().map(|one| (one.severity, one.about.as_deref())).collect();
+        assert_eq!(told, [(Fail, Some("partition 3")), (Unknown, Some("partition 0"))]);
     }
 }

@@ -1,49 +1,40 @@
 //! Partition counts are equal, or keys change their partition.
 
-use super::Look;
+use super::{Look, both};
 use crate::check::effective::on_target;
 use crate::check::facts::PairFacts;
 use crate::check::verdict::{Verdict, Verdicts};
 use crate::check::{Rule, names};
+use crate::plan::Plan;
 
 pub const PARTITIONS: Rule = Rule::Pair(check);
 
 fn check(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
-    let source = pair.source.partitions.get().map(Vec::len);
-    let source = source.map_err(|why| format!("source partitions: {why}"));
+    let source = pair.source.partitions.told("source partitions").map(Vec::len);
     let target = match on_target(look.facts, pair) {
         Ok(None) => return Ok(Vec::new()),
         Ok(Some(target)) => target.partitions(),
         Err(why) => Err(why),
     };
-    let (source, target, assume) = match (source, target) {
-        (Ok(source), Ok(target)) => (source, target, None),
-        (source, target) => {
-            let why = [source.as_ref().err(), target.as_ref().err()];
-            let why = why.into_iter().flatten().cloned().collect::<Vec<_>>().join("; ");
-            let Some(assume) = look.assumed(names::PARTITIONS, pair) else {
-                return Err(Verdict::unknown(why));
-            };
-            let value = assume.value.as_deref().unwrap_or_default();
-            let Ok(count) = value.parse() else {
-                return Err(Verdict::unknown(format!("{why}; and `assume.value` is no number")));
-            };
-            (source.unwrap_or(count), target.unwrap_or(count), Some(assume))
-        }
-    };
-    let verdict = judge(source, target, "source", "target", &pair.target_name);
-    Ok(vec![verdict.resting_on(assume)])
+    judge(look.plan, (&pair.source.name, &pair.target_name), source, target)
 }
 
-/// Judges two counts; `of_source` and `of_target` are what the text calls the sides.
+/// Judges the counts of a topic pair, with the plan's answer for one that is not known.
 pub fn judge(
-    source: usize,
-    target: usize,
-    of_source: &str,
-    of_target: &str,
-    name: &str,
-) -> Verdict {
-    let counts = format!("{of_source} has {source} partitions, {of_target} has {target}");
+    plan: &Plan,
+    (topic, name): (&str, &str),
+    source: Result<usize, String>,
+    target: Result<usize, String>,
+) -> Verdicts {
+    let count = |value: Option<&str>| value.and_then(|count| count.parse().ok());
+    let (source, target, assume) = both(plan, names::PARTITIONS, topic, source, target, |value| {
+        count(value).ok_or("is no number")
+    })?;
+    Ok(vec![compared(source, target, name).resting_on(assume)])
+}
+
+fn compared(source: usize, target: usize, name: &str) -> Verdict {
+    let counts = format!("source has {source} partitions, target has {target}");
     if source == target {
         return Verdict::pass(format!("both have {source} partitions"));
     }

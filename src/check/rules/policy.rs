@@ -1,10 +1,11 @@
 //! `cleanup.policy` means the same on both sides.
 
-use super::Look;
+use super::{Look, answered, both};
 use crate::check::effective::{on_source, on_target};
 use crate::check::facts::PairFacts;
 use crate::check::verdict::{Verdict, Verdicts};
 use crate::check::{Rule, names, policy};
+use crate::plan::{Assume, Plan};
 
 pub const POLICY: Rule = Rule::Pair(check);
 
@@ -15,30 +16,39 @@ fn check(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
         Ok(Some(target)) => target.config("cleanup.policy"),
         Err(why) => Err(why),
     };
-    let (source, target, assume) = match (source, target) {
-        (Ok(source), Ok(target)) => (source, target, None),
-        (source, target) => {
-            let why = [source.as_ref().err(), target.as_ref().err()];
-            let why = why.into_iter().flatten().cloned().collect::<Vec<_>>().join("; ");
-            let Some(assume) = look.assumed(names::CLEANUP_POLICY, pair) else {
-                return Err(Verdict::unknown(why));
-            };
-            let Some(value) = assume.value.clone() else {
-                return Err(Verdict::unknown(format!("{why}; and `assume.value` is missing")));
-            };
-            (source.unwrap_or(value.clone()), target.unwrap_or(value), Some(assume))
-        }
-    };
-    Ok(vec![judge(&source, &target, "source", "target").resting_on(assume)])
+    judge(look.plan, &pair.source.name, source, target)
 }
 
-/// Judges two policies; `of_source` and `of_target` are what the text calls the sides.
-pub fn judge(source: &str, target: &str, of_source: &str, of_target: &str) -> Verdict {
+/// Judges the policies of a topic pair, with the plan's answer for one that is not known.
+pub fn judge(
+    plan: &Plan,
+    topic: &str,
+    source: Result<String, String>,
+    target: Result<String, String>,
+) -> Verdicts {
+    let (source, target, assume) = both(plan, names::CLEANUP_POLICY, topic, source, target, read)?;
+    Ok(vec![compared(&source, &target).resting_on(assume)])
+}
+
+/// The plan's answer for a policy of a source topic that is not known.
+pub fn answer<'p>(
+    plan: &'p Plan,
+    topic: &str,
+    why: String,
+) -> Result<(String, &'p Assume), Verdict> {
+    answered(plan, names::CLEANUP_POLICY, topic, why, read)
+}
+
+fn read(value: Option<&str>) -> Result<String, &'static str> {
+    value.map(str::to_owned).ok_or("is missing")
+}
+
+fn compared(source: &str, target: &str) -> Verdict {
     if policy(source) == policy(target) {
         return Verdict::pass(format!("both have `cleanup.policy={source}`"));
     }
     Verdict::fail(format!(
-        "{of_source} has `cleanup.policy={source}`, {of_target} has `cleanup.policy={target}`"
+        "source has `cleanup.policy={source}`, target has `cleanup.policy={target}`"
     ))
     .hint("set the target topic's `cleanup.policy` to the source's before copying")
 }
@@ -99,7 +109,7 @@ mod tests {
                 shown.reverse();
             }
             let shown: Vec<_> = shown.iter().map(|word| format!("{blank}{word}{blank}")).collect();
-            let verdict = judge(&words.join(","), &shown.join(","), "source", "target");
+            let verdict = compared(&words.join(","), &shown.join(","));
             prop_assert_eq!(verdict.severity, Pass);
         }
     }

@@ -59,8 +59,7 @@ pub fn judge(needed: usize, replicas: usize, brokers: usize, there: bool) -> Ver
 
 /// Partitions that cannot be written now.
 fn behind(topic: &TopicFacts, needed: usize) -> Result<Option<Verdict>, String> {
-    let partitions = topic.partitions.get();
-    let partitions = partitions.map_err(|why| format!("target partitions: {why}"))?;
+    let partitions = topic.partitions.told("target partitions")?;
     let behind: Vec<_> = partitions.iter().filter(|one| one.isr.len() < needed).collect();
     Ok(behind.first().map(|first| {
         Verdict::fail(format!(
@@ -89,7 +88,7 @@ fn check_leaders(_: &Look<'_>, pair: &PairFacts) -> Verdicts {
 }
 
 fn led(side: &str, topic: &TopicFacts) -> Result<Verdict, String> {
-    let partitions = topic.partitions.get().map_err(|why| format!("{side} partitions: {why}"))?;
+    let partitions = topic.partitions.told(&format!("{side} partitions"))?;
     let without = partitions.iter().filter(|one| one.leader.is_none());
     let without: Vec<_> = without.map(|one| one.number.to_string()).collect();
     let behind = partitions.iter().filter(|one| one.isr.len() < one.replicas.len()).count();

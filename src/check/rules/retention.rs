@@ -48,17 +48,20 @@ fn check_time(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
     if target > source {
         return Verdict::info(both).into();
     }
-    let age = first(pair).map_err(|why| Verdict::unknown(format!("{both}; {why}")))?;
-    let age = age.map_or(0, |oldest| look.facts.now_ms.saturating_sub(oldest));
-    if age <= target {
+    let (oldest, untold) = first(pair);
+    let age = oldest.map_or(0, |oldest| look.facts.now_ms.saturating_sub(oldest));
+    let mut found = Vec::new();
+    if age > target {
+        found.push(Verdict::fail(format!(
+            "{both}: it would delete at once what is older, and the oldest record is {} old",
+            span(age)
+        )));
+    } else if untold.is_none() {
         let reason = format!("{both}; the oldest record is {} old", span(age.max(0)));
-        return Verdict::warn(reason).into();
+        found.push(Verdict::warn(reason));
     }
-    Verdict::fail(format!(
-        "{both}: it would delete at once what is older, and the oldest record is {} old",
-        span(age)
-    ))
-    .into()
+    found.extend(untold.map(|why| Verdict::unknown(format!("{both}; {why}"))));
+    Ok(found)
 }
 
 fn check_bytes(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
@@ -70,16 +73,15 @@ fn check_bytes(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
     if target == FOR_EVER {
         return Ok(vec![if source == target { Verdict::pass(both) } else { Verdict::info(both) }]);
     }
-    let mut largest = 0;
-    for copy in &pair.copy {
-        let size = copy.bytes.get();
-        let size =
-            size.map_err(|why| Verdict::unknown(format!("{both}; size of the source: {why}")))?;
-        largest = largest.max(*size);
-    }
+    let largest = pair.copy.iter().filter_map(|copy| copy.bytes.ok()).max().copied().unwrap_or(0);
+    let untold = pair.copy.iter().find_map(|copy| copy.bytes.get().err());
     let over = i64::try_from(largest).is_ok_and(|largest| largest > target);
     let sized = format!("{both}; the largest partition has about {} uncompressed", bytes(largest));
-    Ok(vec![match (over, target < source) {
+    let untold = untold.map(|why| Verdict::unknown(format!("{both}; size of the source: {why}")));
+    if let Some(untold) = untold.clone().filter(|_| !over) {
+        return Err(untold);
+    }
+    let judged = match (over, target < source) {
         (true, true) => {
             Verdict::fail(format!("{sized}: the target would delete its oldest records"))
         }
@@ -89,7 +91,8 @@ fn check_bytes(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
         )),
         (false, true) => Verdict::warn(sized),
         (false, false) => Verdict::pass(both),
-    }])
+    };
+    Ok([judged].into_iter().chain(untold).collect())
 }
 
 #[cfg(test)]
@@ -121,6 +124,9 @@ mod tests {
         assert_eq!(judged(&facts, RETENTION)[0].severity, Warn);
         facts.pairs[0].copy[2].from_ms = Known::unknown("no Read right");
         assert_eq!(judged(&facts, RETENTION)[0].severity, Unknown);
+        facts.pairs[0].set(Side::Target, "retention.ms", "3600000");
+        let found = judged(&facts, RETENTION);
+        assert_eq!((found[0].severity, found[1].severity), (Fail, Unknown), "others are too old");
         facts.pairs[0].set(Side::Target, "retention.ms", "-1");
         assert_eq!(judged(&facts, RETENTION)[0].severity, Info);
     }
@@ -150,5 +156,8 @@ mod tests {
         assert_eq!(judged(&facts, RETENTION_BYTES)[0].severity, Warn);
         facts.pairs[0].copy[0].bytes = Known::unknown("no sample");
         assert_eq!(judged(&facts, RETENTION_BYTES)[0].severity, Unknown);
+        facts.pairs[0].set(Side::Source, "retention.bytes", "2000");
+        let found = judged(&facts, RETENTION_BYTES);
+        assert_eq!((found[0].severity, found[1].severity), (Fail, Unknown));
     }
 }

@@ -64,7 +64,7 @@ pub fn rows(facts: &Facts) -> Vec<SchemaRow<'_>> {
     rows
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Resolved {
     Equal,
     Different,
@@ -86,8 +86,8 @@ impl Resolved {
 fn resolved(facts: &Facts, id: i32) -> Result<Resolved, String> {
     let known = facts.schemas.get()?.get(&id).ok_or("it was not asked for")?;
     let SchemaFacts { source, target } = known;
-    let source = source.get().map_err(|why| format!("source registry: {why}"))?;
-    let target = target.get().map_err(|why| format!("target registry: {why}"))?;
+    let source = source.told("source registry")?;
+    let target = target.told("target registry")?;
     Ok(match (source, target) {
         (None, _) => Resolved::NotOnSource,
         (Some(_), None) => Resolved::NotOnTarget,
@@ -107,7 +107,7 @@ fn same(a: &Schema, b: &Schema) -> bool {
 }
 
 fn check(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
-    let sample = pair.source.sample.get().map_err(|why| format!("sample of the source: {why}"))?;
+    let sample = pair.source.sample.told("sample of the source")?;
     if sample.records == 0 {
         return Verdict::info("no records to look at").into();
     }
@@ -121,21 +121,23 @@ fn check(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
         let ids: Vec<_> = ids.into_iter().collect();
         return Err(Verdict::unknown(format!("schema ids {} are in use; {why}", all(&ids))));
     }
-    let mut by_result: BTreeMap<Result<&str, String>, Vec<i32>> = BTreeMap::new();
+    let mut by_result: BTreeMap<Result<Resolved, String>, Vec<i32>> = BTreeMap::new();
     for id in ids {
-        by_result.entry(resolved(look.facts, id).map(Resolved::word)).or_default().push(id);
+        by_result.entry(resolved(look.facts, id)).or_default().push(id);
     }
-    let verdict = |(result, ids): (Result<&str, String>, Vec<i32>)| match result {
-        Ok("equal") => Verdict::pass(format!("schema ids {} are equal on both sides", all(&ids))),
-        Ok("different") => {
+    let verdict = |(result, ids): (Result<Resolved, String>, Vec<i32>)| match result {
+        Ok(Resolved::Equal) => {
+            Verdict::pass(format!("schema ids {} are equal on both sides", all(&ids)))
+        }
+        Ok(Resolved::Different) => {
             Verdict::fail(format!("schema ids {} are other schemas on the target", all(&ids)))
                 .about("different")
         }
-        Ok("not on the target") => {
+        Ok(Resolved::NotOnTarget) => {
             Verdict::fail(format!("schema ids {} are not on the target", all(&ids)))
                 .about("missing")
         }
-        Ok(_) => Verdict::warn(format!(
+        Ok(Resolved::NotOnSource) => Verdict::warn(format!(
             "schema ids {} are not on the source: no schema ids after all, or another registry's",
             all(&ids)
         ))

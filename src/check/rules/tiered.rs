@@ -13,15 +13,15 @@ const NAME: &str = "remote.storage.enable";
 fn check(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
     let Some(target) = on_target(look.facts, pair)? else { return Ok(Vec::new()) };
     // Brokers without it (before 3.6) do not know the config; one that hides all of them does not tell.
-    let source = match (on_source(pair, NAME), pair.source.configs.get()) {
-        (Ok(value), _) => value == "true",
-        (Err(_), Ok(_)) => false,
-        (Err(why), Err(_)) => return Err(why.into()),
+    let source = match on_source(pair, NAME) {
+        Ok(value) => value == "true",
+        Err(_) if pair.source.configs.ok().is_some() => false,
+        Err(why) => return Err(why.into()),
     };
-    let there = match (target.config(NAME), target.configs()) {
-        (Ok(value), _) => value == "true",
-        (Err(_), Ok(_)) => false,
-        (Err(why), Err(_)) => return Err(why.into()),
+    let there = match target.config(NAME) {
+        Ok(value) => value == "true",
+        Err(_) if target.tells_configs() => false,
+        Err(why) => return Err(why.into()),
     };
     let both = format!("source `{NAME}={source}`, target `{NAME}={there}`");
     Ok(vec![match (source, there) {

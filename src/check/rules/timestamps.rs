@@ -64,38 +64,48 @@ fn check_bounds(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
     let now = look.facts.now_ms;
     let mut found = Vec::new();
     if before.1 < i64::MAX {
-        found.push(match first(pair)? {
-            Some(oldest) if now.saturating_sub(oldest) > before.1 => Verdict::fail(format!(
-                "the source's oldest record is of {} ({} old), target `{}={}` takes {}",
-                time(oldest),
-                span(now - oldest),
-                before.0,
-                before.1,
-                span(before.1)
-            )),
-            _ => Verdict::pass(format!(
+        let (oldest, untold) = first(pair);
+        match oldest {
+            Some(oldest) if now.saturating_sub(oldest) > before.1 => {
+                found.push(Verdict::fail(format!(
+                    "the source's oldest record is of {} ({} old), target `{}={}` takes {}",
+                    time(oldest),
+                    span(now - oldest),
+                    before.0,
+                    before.1,
+                    span(before.1)
+                )));
+            }
+            _ if untold.is_some() => {}
+            _ => found.push(Verdict::pass(format!(
                 "nothing is older than target `{}` ({})",
                 before.0,
                 span(before.1)
-            )),
-        });
+            ))),
+        }
+        found.extend(untold.map(|why| Verdict::unknown(why).about(before.0)));
     }
     if after.1 < i64::MAX {
-        found.push(match last(pair)? {
-            Some(newest) if newest.saturating_sub(now) > after.1 => Verdict::fail(format!(
-                "the source's newest record is of {} ({} ahead), target `{}={}` takes {}",
-                time(newest),
-                span(newest - now),
-                after.0,
-                after.1,
-                span(after.1)
-            )),
-            _ => Verdict::pass(format!(
+        let (newest, untold) = last(pair);
+        match newest {
+            Some(newest) if newest.saturating_sub(now) > after.1 => {
+                found.push(Verdict::fail(format!(
+                    "the source's newest record is of {} ({} ahead), target `{}={}` takes {}",
+                    time(newest),
+                    span(newest - now),
+                    after.0,
+                    after.1,
+                    span(after.1)
+                )));
+            }
+            _ if untold.is_some() => {}
+            _ => found.push(Verdict::pass(format!(
                 "nothing is further ahead than target `{}` ({})",
                 after.0,
                 span(after.1)
-            )),
-        });
+            ))),
+        }
+        found.extend(untold.map(|why| Verdict::unknown(why).about(after.0)));
     }
     if found.is_empty() {
         found.push(Verdict::pass("the target has no timestamp bounds"));
@@ -103,27 +113,35 @@ fn check_bounds(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
     Ok(found)
 }
 
+/// A time of those partitions that tell it, and why one does not.
+type Told = (Option<i64>, Option<String>);
+
 /// The oldest of the partitions' first uncopied records.
-pub fn first(pair: &PairFacts) -> Result<Option<i64>, String> {
-    let mut oldest = None;
+pub fn first(pair: &PairFacts) -> Told {
+    let (mut oldest, mut untold) = (None, None);
     for copy in &pair.copy {
-        let of = copy.from_ms.get().map_err(|why| format!("age of the oldest record: {why}"))?;
-        // Records without a timestamp (−1) have no age.
-        if let Some(of) = of.filter(|of| *of >= 0) {
-            oldest = Some(oldest.map_or(of, |oldest: i64| oldest.min(of)));
+        match copy.from_ms.get() {
+            // Records without a timestamp (−1) have no age.
+            Ok(of) => oldest = oldest.into_iter().chain(of.filter(|of| *of >= 0)).min(),
+            Err(why) => untold = Some(format!("age of the oldest record: {why}")),
         }
     }
-    Ok(oldest)
+    (oldest, untold)
 }
 
-fn last(pair: &PairFacts) -> Result<Option<i64>, String> {
-    let partitions = pair.source.partitions.get()?;
-    let mut newest = None;
+fn last(pair: &PairFacts) -> Told {
+    let partitions = match pair.source.partitions.get() {
+        Ok(partitions) => partitions,
+        Err(why) => return (None, Some(format!("source partitions: {why}"))),
+    };
+    let (mut newest, mut untold) = (None, None);
     for partition in partitions {
-        let of = partition.newest_ms.get();
-        newest = newest.max(*of.map_err(|why| format!("time of the newest record: {why}"))?);
+        match partition.newest_ms.get() {
+            Ok(of) => newest = newest.max(*of),
+            Err(why) => untold = Some(format!("time of the newest record: {why}")),
+        }
     }
-    Ok(newest)
+    (newest, untold)
 }
 
 #[cfg(test)]
@@ -159,7 +177,24 @@ mod tests {
                 && found[0].reason.contains("takes 1 h 00 min")
         );
         facts.pairs[0].copy[0].from_ms = Known::unknown("no Read right");
+        let found = judged(&facts, TIMESTAMP_BOUNDS);
+        let severities: Vec<_> = found.iter().map(|one| one.severity).collect();
+        assert_eq!(severities, [Fail, Unknown, Pass], "the other partitions are still too old");
+        assert_eq!(found[1].about.as_deref(), Some("message.timestamp.before.max.ms"));
+        facts.pairs[0].copy.truncate(1);
         assert_eq!(judged(&facts, TIMESTAMP_BOUNDS)[0].severity, Unknown);
+    }
+
+    #[test]
+    fn a_source_that_tells_no_newest_time_hides_no_record_that_is_too_old() {
+        let mut facts = facts();
+        facts.pairs[0].set(Side::Target, "message.timestamp.before.max.ms", "3600000");
+        for part in facts.pairs[0].source.parts() {
+            part.newest_ms = Known::unknown("needs 3.0");
+        }
+        let found = judged(&facts, TIMESTAMP_BOUNDS);
+        let severities: Vec<_> = found.iter().map(|one| one.severity).collect();
+        assert_eq!(severities, [Fail, Unknown]);
     }
 
     #[test]

@@ -41,7 +41,7 @@ fn internal(
     (factor, min_isr): (&str, &str),
 ) -> Verdicts {
     let brokers = target.brokers.len();
-    let there = topic.get().map_err(|why| format!("target `{name}`: {why}"))?;
+    let there = topic.told(&format!("target `{name}`"))?;
     let Some(topic) = there else {
         let wanted = usize::try_from(target.number(factor)?).unwrap_or(0);
         let needed = usize::try_from(target.number(min_isr)?).unwrap_or(0);
@@ -57,15 +57,19 @@ fn internal(
         return Ok(vec![verdict]);
     };
     let told = |config: &str| {
-        let configs =
-            topic.configs.get().map_err(|why| format!("target `{name}` configs: {why}"))?;
+        let configs = topic.configs.told(&format!("target `{name}` configs"))?;
         Ok::<_, String>(configs.get(config).and_then(|config| config.value.as_deref()))
     };
-    let needed = told("min.insync.replicas")?.and_then(|value| value.parse().ok()).unwrap_or(1);
-    let partitions = topic.partitions.get();
-    let partitions = partitions.map_err(|why| format!("target `{name}` partitions: {why}"))?;
+    let partitions = topic.partitions.told(&format!("target `{name}` partitions"))?;
     let fewest = partitions.iter().map(|one| one.replicas.len()).min().unwrap_or(0);
-    let mut found = vec![replicas::judge(needed, fewest, brokers, true)];
+    let needed = told("min.insync.replicas");
+    let needed = needed.map(|value| value.and_then(|value| value.parse().ok()).unwrap_or(1));
+    let mut found = vec![match &needed {
+        Ok(needed) => replicas::judge(*needed, fewest, brokers, true),
+        Err(why) => Verdict::unknown(why.clone()),
+    }];
+    // Whatever is asked for, a write needs a leader.
+    let needed = needed.unwrap_or(1);
     let stuck =
         partitions.iter().filter(|one| one.isr.len() < needed || one.leader.is_none()).count();
     if stuck > 0 {
@@ -74,7 +78,7 @@ fn internal(
                 .about("in sync"),
         );
     }
-    if told("unclean.leader.election.enable")? == Some("true") {
+    if told("unclean.leader.election.enable") == Ok(Some("true")) {
         found.push(
             Verdict::warn(
                 "`unclean.leader.election.enable=true`: a broker that is behind may become leader, and \
@@ -132,6 +136,11 @@ mod tests {
         let Known::Known(Some(log)) = &mut facts.target.transaction_log else { panic!() };
         log.parts()[0].isr = vec![1];
         assert_eq!(judged(&facts, TRANSACTION_LOG)[0].severity, Fail);
+        let Known::Known(Some(log)) = &mut facts.target.transaction_log else { panic!() };
+        log.configs = Known::unknown("no DescribeConfigs right");
+        log.parts()[0].leader = None;
+        let found = judged(&facts, TRANSACTION_LOG);
+        assert_eq!((found[0].severity, found[1].severity), (Fail, Unknown));
         facts.target.transaction_log = Known::Known(None);
         assert_eq!(judged(&facts, TRANSACTION_LOG)[0].severity, Pass);
         facts.target.brokers.truncate(2);

@@ -133,6 +133,7 @@ impl CheckReport {
 fn rows<'r>(findings: impl Iterator<Item = &'r Finding>) -> Vec<Row<'r>> {
     let mut rows: Vec<Row<'r>> = Vec::new();
     let mut at: BTreeMap<(&str, String, Option<&str>), usize> = BTreeMap::new();
+    let mut said: BTreeSet<(usize, String)> = BTreeSet::new();
     for finding in findings {
         let (what, hint) = (what(finding), finding.hint.as_deref());
         let index = *at.entry((finding.check, what.clone(), hint)).or_insert_with(|| {
@@ -140,7 +141,7 @@ fn rows<'r>(findings: impl Iterator<Item = &'r Finding>) -> Vec<Row<'r>> {
             rows.len() - 1
         });
         let about = about(finding);
-        if !rows[index].about.contains(&about) {
+        if said.insert((index, about.clone())) {
             rows[index].about.push(about);
         }
     }
@@ -162,12 +163,11 @@ fn what(finding: &Finding) -> String {
 }
 
 fn about(finding: &Finding) -> String {
-    let renamed = finding.target.as_ref().filter(|target| Some(*target) != finding.topic.as_ref());
-    let topic = finding.topic.as_ref().map(|topic| match renamed {
+    let topic = finding.topic.as_ref().map(|topic| match finding.renamed() {
         Some(target) => format!("{topic} ({target})"),
         None => topic.to_string(),
     });
-    [topic, finding.about.clone()].into_iter().flatten().collect::<Vec<_>>().join(" ")
+    finding.subject(topic)
 }
 
 fn subject(about: &[String]) -> String {

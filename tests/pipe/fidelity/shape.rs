@@ -86,7 +86,10 @@ fn partition_counts_or_cleanup_policies_that_differ_end_with_exit_7_before_anyth
     assert_eq!(refused.error_kind(), "partitions");
     let error = &refused.json()["error"];
     let what = error["message"].as_str().unwrap_or_default();
-    assert!(what.contains("source `unlike-count` has 2 partitions, target"), "{error}");
+    assert!(
+        what.contains("topic `unlike-count`: source has 2 partitions, target has 3"),
+        "{error}"
+    );
     assert!(what.contains("`cleanup.policy=compact`"), "{error}");
     assert!(error["hint"].as_str().is_some_and(|hint| !hint.is_empty()), "{error}");
     assert_eq!((snapshot(source(), "unlike")?, snapshot(target(), "unlike")?), before);
