@@ -37,7 +37,7 @@ pub fn check(plan: &Plan, clusters: &Clusters, looked: &Preflight) -> Result<Che
     let options = Options { depth, rate: None };
     let selection = selection(&looked.scope);
     let facts = gather_knowing(plan, clusters, options, &positions, selection)?;
-    decide(&judge(plan, &facts), depth)
+    decide(&judge(plan, &facts), Start { depth, begun })
 }
 
 /// The topics of a run; what selecting them found worth saying was said.
@@ -51,14 +51,23 @@ fn selection(scope: &Scope) -> Selection {
     Selection { topics, warnings: Vec::new() }
 }
 
+/// How a run starts.
+#[derive(Debug, Clone, Copy)]
+struct Start {
+    /// What was looked at.
+    depth: Depth,
+    /// Whether the ledger has positions: it goes on, perhaps with something new.
+    begun: bool,
+}
+
 /// What a run makes of the findings. Pure.
-fn decide(findings: &[Finding], depth: Depth) -> Result<Checked> {
+fn decide(findings: &[Finding], start: Start) -> Result<Checked> {
     let (stops, said): (Vec<_>, Vec<_>) =
-        findings.iter().partition(|finding| stops(finding, depth));
+        findings.iter().partition(|finding| stops(finding, start));
     together(stops.into_iter().map(error).collect())?;
     let warnings = said.iter().filter(|finding| is_said(finding)).map(|finding| text(finding));
     let mut warnings: Vec<String> = warnings.collect();
-    warnings.extend(unknown(&said, depth));
+    warnings.extend(unknown(&said, start.depth));
     Ok(Checked { warnings, overrides: overrides(findings, now_ms()) })
 }
 
@@ -124,9 +133,9 @@ const OF_BROKERS_ALIVE: [&str; 4] =
     [names::LEADERS, names::MIN_INSYNC, names::TRANSACTION_LOG, names::OFFSETS_TOPIC];
 
 /// What stops a run.
-fn stops(finding: &Finding, depth: Depth) -> bool {
+fn stops(finding: &Finding, start: Start) -> bool {
     let by_itself = ANSWERED_BY_THE_RUN.contains(&finding.check);
-    let patient = depth == Depth::Again && OF_BROKERS_ALIVE.contains(&finding.check);
+    let patient = start.begun && OF_BROKERS_ALIVE.contains(&finding.check);
     finding.blocks && !by_itself && !patient
 }
 
@@ -165,6 +174,10 @@ fn text(finding: &Finding) -> String {
 mod tests {
     use super::*;
 
+    const FIRST: Start = Start { depth: Depth::Begin, begun: false };
+    const GROWN: Start = Start { depth: Depth::Begin, begun: true };
+    const AGAIN: Start = Start { depth: Depth::Again, begun: true };
+
     fn finding(check: &'static str, severity: Severity, topic: Option<&str>) -> Finding {
         Finding {
             check,
@@ -185,18 +198,18 @@ mod tests {
     fn every_failed_check_stops_a_run_whether_of_a_topic_or_of_a_cluster() {
         for (check, topic) in [(names::TRANSACTION_LOG, None), (names::RETENTION, Some("orders"))] {
             let found = [finding(check, Severity::Fail, topic)];
-            let error = decide(&found, Depth::Begin).expect_err("it stops");
+            let error = decide(&found, FIRST).expect_err("it stops");
             assert_eq!((error.word(), error.exit_code()), (check, 7));
             assert_eq!(error.hint.as_deref(), Some("do this"));
             let found = [finding(check, Severity::Warn, topic)];
-            assert_eq!(decide(&found, Depth::Begin).expect("no stop").warnings, [] as [String; 0]);
+            assert_eq!(decide(&found, FIRST).expect("no stop").warnings, [] as [String; 0]);
         }
     }
 
     #[test]
     fn an_open_transaction_is_said_and_the_run_waits_for_it() {
         let open = finding(names::OPEN_TRANSACTIONS, Severity::Fail, Some("orders"));
-        let checked = decide(&[open], Depth::Begin).expect("it does not stop");
+        let checked = decide(&[open], FIRST).expect("it does not stop");
         assert_eq!(checked.warnings, ["topic `orders`: because"]);
     }
 
@@ -204,10 +217,10 @@ mod tests {
     fn what_a_check_is_about_besides_its_topic_is_said() {
         let mut open = finding(names::RETENTION_RACE, Severity::Fail, Some("orders"));
         open.about = Some("partition 3".into());
-        let error = decide(&[open.clone()], Depth::Begin).expect_err("it stops");
+        let error = decide(&[open.clone()], FIRST).expect_err("it stops");
         assert_eq!(error.what, "topic `orders` partition 3: because");
         open.target = Some("pay.orders".into());
-        let error = decide(&[open], Depth::Begin).expect_err("it stops");
+        let error = decide(&[open], FIRST).expect_err("it stops");
         assert_eq!(error.what, "source `orders`, target `pay.orders` partition 3: because");
     }
 
@@ -226,26 +239,29 @@ mod tests {
              because (and 2 more)",
             "check `rights` could not be carried out, and the run goes on without it: because",
         ];
-        assert_eq!(decide(&found, Depth::Begin).expect("no stop").warnings, at_first);
-        assert_eq!(decide(&found, Depth::Again).expect("no stop").warnings, at_first[..1]);
+        assert_eq!(decide(&found, FIRST).expect("no stop").warnings, at_first);
+        assert_eq!(decide(&found, AGAIN).expect("no stop").warnings, at_first[..1]);
     }
 
     #[test]
     fn brokers_that_are_down_stop_a_run_that_begins_and_not_one_that_goes_on() {
         for check in OF_BROKERS_ALIVE {
             let found = [finding(check, Severity::Fail, None)];
-            assert!(decide(&found, Depth::Begin).is_err(), "{check}");
-            assert_eq!(decide(&found, Depth::Again).expect("no stop").warnings.len(), 1, "{check}");
+            assert!(decide(&found, FIRST).is_err(), "{check}");
+            for goes_on in [AGAIN, GROWN] {
+                let said = decide(&found, goes_on).expect("no stop").warnings;
+                assert_eq!(said.len(), 1, "{check}");
+            }
         }
         let other = [finding(names::TIMESTAMP_TYPE, Severity::Fail, Some("orders"))];
-        assert!(decide(&other, Depth::Again).is_err());
+        assert!(decide(&other, AGAIN).is_err());
     }
 
     #[test]
     fn what_the_plan_allows_is_said_with_its_reason_and_recorded() {
         let mut allowed = finding(names::RETENTION, Severity::Warn, Some("orders"));
         allowed.allowed = Some("agreed".into());
-        let checked = decide(&[allowed], Depth::Begin).expect("it is allowed");
+        let checked = decide(&[allowed], FIRST).expect("it is allowed");
         assert_eq!(checked.warnings, ["topic `orders`: because (allowed by the plan: agreed)"]);
         assert_eq!(checked.overrides.len(), 1);
         assert_eq!(checked.overrides[0].what, names::RETENTION);
@@ -254,6 +270,6 @@ mod tests {
     #[test]
     fn records_on_the_target_are_for_the_refusals() {
         let empty = finding(names::TARGET_EMPTY, Severity::Fail, Some("orders"));
-        assert_eq!(decide(&[empty], Depth::Begin).expect("no stop").warnings, [] as [String; 0]);
+        assert_eq!(decide(&[empty], FIRST).expect("no stop").warnings, [] as [String; 0]);
     }
 }
