@@ -244,13 +244,20 @@ impl Admin {
         Ok(outcome)
     }
 
-    /// Gives a topic `total` partitions, and waits until each has a leader.
+    /// Gives a topic `total` partitions, and waits until each has a leader. It may have them already.
     pub fn grow_topic(&self, name: &str, total: usize) -> Result<(), ClusterError> {
         let what = format!("cannot give topic `{name}` {total} partitions");
-        self.retry(&what, || {
+        let asked = self.retry(&what, || {
             let request = topics::grow(&self.client, name, total, REQUEST)?;
             topics::grown(&request.wait(REQUEST * 2)?)
-        })?;
+        });
+        if let Err(error) = asked {
+            // Another worker was quicker, or the answer to a first request was lost.
+            let topic = self.describe(&[name])?.remove(name).flatten();
+            if topic.is_none_or(|topic| topic.partitions != total) {
+                return Err(error);
+            }
+        }
         self.await_leaders(name, total)
     }
 
