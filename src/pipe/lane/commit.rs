@@ -83,12 +83,18 @@ where
             self.shared.board.moved(&part.at(), part.next, part.written, part.bytes, part.untimed);
         }
         self.shared.board.transaction();
-        if self.one_by_one {
-            // The batch went through; back to full batches with the next producer.
+        if self.one_by_one && self.suspects_are_through() {
+            // Back to full batches with the next producer.
             self.one_by_one = false;
             self.renew = true;
         }
         Ok(())
+    }
+
+    /// Whether everything that the refused transaction held is committed, with a commit just done.
+    fn suspects_are_through(&self) -> bool {
+        let mut at = self.pairs.iter().zip(&self.positions);
+        at.all(|(pair, at)| self.suspects.get(&pair.source).is_none_or(|until| at >= until))
     }
 
     /// `entries` and the snapshot of what they lead to.

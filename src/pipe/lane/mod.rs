@@ -18,6 +18,7 @@ mod ends;
 mod model;
 mod waits;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -32,6 +33,7 @@ use crate::pipe::failpoint;
 use crate::pipe::gather::Pair;
 use crate::pipe::shared::{Shared, TRANSACTION_TIMEOUT};
 use crate::pipe::stop::{Stop, Wish};
+use crate::plan::TopicPartition;
 
 /// How a lane came to its end.
 #[derive(Debug)]
@@ -95,7 +97,10 @@ pub struct Lane<S, T> {
     rule: BatchRule,
     /// An earlier request may still be under way: raise the epoch before the next transaction.
     renew: bool,
+    /// Each record goes in a request of its own, up to the suspects.
     one_by_one: bool,
+    /// Up to where the transaction had read of which a record was refused.
+    suspects: BTreeMap<TopicPartition, i64>,
     /// The group lost offsets or fell behind: the next transaction writes all of the lane's.
     rewrite_group: bool,
     /// Partitions whose deletions may have expired unread: the next commit says so.
@@ -145,6 +150,7 @@ where
             rule,
             renew: false,
             one_by_one: false,
+            suspects: BTreeMap::new(),
             rewrite_group: false,
             unrecorded: Vec::new(),
             batch_bytes: 0,
@@ -196,6 +202,8 @@ where
             Next::Fail => return Some(LaneEnd::Failed(self.final_words(error))),
             Next::OneByOne => {
                 self.one_by_one = true;
+                let read = self.pairs.iter().map(|pair| pair.source.clone());
+                self.suspects = read.zip(self.positions.iter().copied()).collect();
                 Duration::ZERO
             }
             Next::Again(pause) => pause,
