@@ -83,18 +83,14 @@ where
             self.shared.board.moved(&part.at(), part.next, part.written, part.bytes, part.untimed);
         }
         self.shared.board.transaction();
-        if self.one_by_one && self.suspects_are_through() {
-            // Back to full batches with the next producer.
-            self.one_by_one = false;
-            self.renew = true;
+        if self.suspects.any() {
+            let read = self.read();
+            let alone = self.suspects.committed(&read);
+            // Back to requests of many records with the next producer.
+            self.renew |= self.one_by_one && !alone;
+            self.one_by_one &= alone;
         }
         Ok(())
-    }
-
-    /// Whether everything that the refused transaction held is committed, with a commit just done.
-    fn suspects_are_through(&self) -> bool {
-        let mut at = self.pairs.iter().zip(&self.positions);
-        at.all(|(pair, at)| self.suspects.get(&pair.source).is_none_or(|until| at >= until))
     }
 
     /// `entries` and the snapshot of what they lead to.

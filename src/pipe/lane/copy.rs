@@ -20,11 +20,11 @@ use super::{Halt, Lane, LaneEnd};
 const IDLE: Duration = Duration::from_millis(100);
 /// How long a lane waits for room in the producer's queue before it offers the rest again.
 const FULL: Duration = Duration::from_millis(1);
-/// So many records make a transaction when each goes in a request of its own. Five are under way at a time
-/// (librdkafka's bound with idempotence): on a link of 300 ms these take 12 s, and a look at the source,
-/// up to 8,192 records, would take longer than the transaction's time-out. Few enough in the model, whose looks
-/// bring one to five, that they are more than one transaction.
-const ALONE: usize = if cfg!(test) { 2 } else { 200 };
+/// So many records make a transaction while a refused one is looked for. Sent one by one they wait for each other:
+/// on a link of 300 ms these take 30 s, and a look at the source, up to 8,192 records, would take longer than the
+/// transaction's time-out. Few enough in the model, whose looks bring one to five, that they are more than one
+/// transaction.
+const FEW: usize = if cfg!(test) { 2 } else { 100 };
 
 /// What the loop knows about its partitions beside their positions.
 pub(super) struct Course {
@@ -147,13 +147,13 @@ where
         };
         let mut from = 0;
         while from < count {
-            let until = if self.one_by_one { count.min(from + ALONE) } else { count };
+            let few = self.suspects.any();
+            let until = if few { count.min(from + FEW) } else { count };
             self.take_some(course, batch, from..until)?;
             from = until;
             let open = course.open.as_ref().map_or(0, |open| open.moving.records());
-            if self.one_by_one && open >= ALONE as u64 {
-                self.commit_open(course, false)?;
-                course.heard = self.now();
+            if few && open >= FEW as u64 {
+                self.commit_few(course)?;
                 if from < count && self.stop.wish() == Wish::Finish {
                     // The rest of the batch is not read on: whoever is next begins here.
                     self.await_visible()?;
@@ -289,6 +289,14 @@ where
             course.committed[n] = self.state.partitions[&self.pairs[n].source].next;
         }
         self.was_committed(course);
+        Ok(())
+    }
+
+    /// Commits in the middle of what the source has brought, not more often than the plan allows.
+    fn commit_few(&mut self, course: &mut Course) -> Result<(), Halt> {
+        self.pause(self.rule.pause.saturating_sub(self.now() - self.last_commit));
+        self.commit_open(course, false)?;
+        course.heard = self.now();
         Ok(())
     }
 
