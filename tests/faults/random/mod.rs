@@ -37,7 +37,7 @@ fn round(clusters: &Clusters, seed: u64, more: usize) -> Result<usize, Error> {
 }
 
 #[test]
-#[ignore = "2 to 4 minutes: passed in five runs, failed in one at a load of 30 for a reason not known yet"]
+#[ignore = "3 to 5 minutes; seed 4242 found a target partition whose log start was taken for -1001 (docs/faults.md)"]
 fn under_a_random_schedule_of_every_fault_each_record_arrives_once_and_in_order()
 -> Result<(), Error> {
     let clusters = Clusters::start("short")?;
