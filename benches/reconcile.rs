@@ -7,12 +7,15 @@
 
 #[path = "../tests/brokers/mod.rs"]
 mod brokers;
+#[path = "versus/memory.rs"]
+mod memory;
 
 use std::collections::BTreeMap;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use brokers::{Cluster, Error, Numbered, Oracle, Writing};
+use memory::peak_kb;
 use nix::sys::resource::{Usage, UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use onceover::cluster::{Admin, At, Connection, Isolation, LogRange};
@@ -98,21 +101,21 @@ fn read_into_nothing(source: &Cluster, target: &Cluster) -> (f64, u64, f64) {
     (seconds, records, cpu.as_secs_f64())
 }
 
-/// Runs it to its end; what it said, and the most memory it had, in MiB (`VmHWM`, looked at all the time: the
-/// kernel's own account of children also has those that wrote the records).
+/// Runs it to its end; what it said, and the most memory it had, in MiB (looked at all the time: the kernel's own
+/// account of children also has those that wrote the records).
 fn run(command: &mut Command) -> Result<(Output, u64), Error> {
     let told = |error: std::io::Error| Error::new(error.to_string());
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(told)?;
-    let status = format!("/proc/{}/status", child.id());
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(told)?;
+    let pid = child.id();
+    // Whatever it says is read while it runs: a full pipe would stop it.
+    let output = std::thread::spawn(|| child.wait_with_output());
     let mut peak = 0;
-    while child.try_wait().map_err(told)?.is_none() {
-        let text = std::fs::read_to_string(&status).unwrap_or_default();
-        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kib = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
-        peak = kib.unwrap_or(0).max(peak);
+    while !output.is_finished() {
+        peak = peak_kb(pid).max(peak);
         std::thread::sleep(Duration::from_millis(5));
     }
-    Ok((child.wait_with_output().map_err(told)?, peak / 1024))
+    let output = output.join().map_err(|_| Error::new("reading what it says panicked"))?;
+    Ok((output.map_err(told)?, peak / 1024))
 }
 
 fn median(values: &mut [f64]) -> f64 {

@@ -4,7 +4,7 @@
 use super::contenders::Contender;
 use super::latency::Delay;
 use super::moving::Moved;
-use super::numbers::{as_f64, median};
+use super::numbers::median;
 use super::recovery::Recovered;
 use super::rows;
 
@@ -81,8 +81,7 @@ fn judge_delays(delays: &[Delay]) -> Vec<Judged> {
     rates.dedup();
     let p99 = |contender: Contender, rate: u64| {
         let these = delays.iter().filter(|one| one.contender == contender);
-        let these: Vec<f64> = these.filter(|one| one.per_second == rate).map(|d| d.p99).collect();
-        these.iter().sum::<f64>() / as_f64(u64::try_from(these.len()).unwrap_or(0))
+        median(these.filter(|one| one.per_second == rate).map(|one| one.p99))
     };
     let judge = |rate: u64| {
         let row = format!("latency, {rate}/s");
@@ -93,10 +92,10 @@ fn judge_delays(delays: &[Delay]) -> Vec<Judged> {
 }
 
 fn judge_recovery(recovered: &[Recovered]) -> Option<Judged> {
-    let mean = |contender: Contender| {
-        let seconds = &recovered.iter().find(|one| one.contender == contender)?.seconds;
-        Some(seconds.iter().sum::<f64>() / as_f64(u64::try_from(seconds.len()).unwrap_or(0)))
+    let of = |contender: Contender| {
+        let one = recovered.iter().find(|one| one.contender == contender)?;
+        Some(median(one.seconds.iter().copied()))
     };
-    let (ours, theirs) = (mean(Contender::Onceover)?, mean(Contender::MirrorExactlyOnce)?);
+    let (ours, theirs) = (of(Contender::Onceover)?, of(Contender::MirrorExactlyOnce)?);
     Some(Judged::less("recovery", "s until records flow", ours, theirs, 10.0))
 }

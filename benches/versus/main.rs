@@ -9,7 +9,7 @@
 //! - `mm2.KEY=VALUE`, `plan.KEY=VALUE`: settings of MirrorMaker 2 (as `mm2.consumer.max.poll.records=10000`)
 //!   and of the plan (as `plan.run.lanes=3`), to try whether they do better.
 //!
-//! Layout: [`rows`] says what is moved, [`contenders`] who moves it, [`process`] and [`arrivals`] watch them,
+//! Layout: [`rows`] says what is moved, [`contenders`] who moves it, [`process`], [`memory`] and [`arrivals`] watch them,
 //! [`moving`], [`latency`], [`recovery`] and [`growth`] are the measures, [`limit`] is the brokers alone,
 //! [`aims`] judges, [`table`] and [`files`] show.
 
@@ -23,6 +23,7 @@ mod files;
 mod growth;
 mod latency;
 mod limit;
+mod memory;
 mod moving;
 mod numbers;
 mod options;

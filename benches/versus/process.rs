@@ -1,5 +1,6 @@
 //! What a process uses, from `/proc`.
 
+use super::memory::peak_kb;
 use super::numbers::{as_f64, grown};
 use super::stage::now_ms;
 use std::fs;
@@ -30,7 +31,7 @@ pub struct Watch {
 #[derive(Clone, Debug, Default)]
 pub struct Usage {
     looks: Vec<Look>,
-    /// The contender's largest resident set (VmHWM), in kB.
+    /// The largest resident set (VmHWM) of the contender and of its children, summed up, in kB.
     pub peak_kb: u64,
 }
 
@@ -41,13 +42,15 @@ impl Watch {
         let thread = std::thread::spawn(move || {
             let mut usage = Usage::default();
             while !stopped.load(Ordering::Relaxed) {
+                let processes = tree(contender);
                 let looked = Look {
                     at_ms: now_ms(),
-                    ticks: tree(contender).iter().map(|pid| ticks(*pid)).sum(),
+                    ticks: processes.iter().map(|pid| ticks(*pid)).sum(),
                     broker_ticks: brokers.iter().map(|pid| ticks(*pid)).sum(),
                 };
                 usage.looks.push(looked);
-                usage.peak_kb = usage.peak_kb.max(peak_kb(contender));
+                let peak = processes.iter().map(|pid| peak_kb(*pid)).sum();
+                usage.peak_kb = usage.peak_kb.max(peak);
                 std::thread::sleep(LOOK);
             }
             usage
@@ -93,10 +96,4 @@ fn ticks(pid: u32) -> u64 {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
     after_name.split_whitespace().skip(11).take(2).filter_map(|n| n.parse::<u64>().ok()).sum()
-}
-
-fn peak_kb(pid: u32) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }

@@ -9,8 +9,9 @@ use crate::cluster::Class;
 pub enum Next {
     /// Fence anew, read the ledger, go on from there, after this pause.
     Again(Duration),
-    /// The same, one record per request, so that a refused record stands alone.
-    OneByOne,
+    /// The same at once, with a closer look for the record that was refused: in small transactions, then with
+    /// one record per request, so that it stands alone.
+    Closer,
     /// Give the lane up; whoever the group names next goes on.
     Drop,
     /// End the process with this error.
@@ -81,7 +82,7 @@ pub fn next(class: Class, now: Circumstances) -> Next {
         Class::NotMember => Next::Drop,
         Class::TakenOver | Class::Final => Next::Fail,
         Class::Record if now.one_by_one => Next::Fail,
-        Class::Record => Next::OneByOne,
+        Class::Record => Next::Closer,
         Class::Fenced if now.fenced >= FENCED_OFTEN => Next::Fail,
         Class::Fenced => Next::Again(FENCED_PAUSE * now.fenced.max(1)),
         Class::Retriable | Class::Abort | Class::Unclear if now.in_trouble >= PATIENCE => {
@@ -114,7 +115,7 @@ mod tests {
 
     #[test]
     fn a_refused_record_is_sent_alone_before_it_is_blamed() {
-        assert_eq!(next(Class::Record, first()), Next::OneByOne);
+        assert_eq!(next(Class::Record, first()), Next::Closer);
         assert_eq!(next(Class::Record, Circumstances { one_by_one: true, ..first() }), Next::Fail);
     }
 

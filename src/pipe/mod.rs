@@ -39,6 +39,7 @@ pub mod scope;
 pub mod shared;
 pub mod stop;
 pub mod supervisor;
+pub mod suspects;
 pub mod view;
 pub mod watch;
 pub mod worker;

@@ -1,5 +1,7 @@
 //! What an open transaction has moved so far, and the carry entry that it becomes. Pure.
 
+use std::ops::Range;
+
 use crate::digest::{RecordDigest, SequenceDigest};
 use crate::ledger::{Anchor, CarryPartition, Runs};
 use crate::pipe::batch::CodedEstimate;
@@ -76,13 +78,13 @@ impl Moving {
         Self { parts: (0..partitions).map(|_| None).collect(), ..Self::default() }
     }
 
-    /// Takes the first `count` records of `batch`; `from` is the partition's position before them.
-    pub fn take<B: Batch>(&mut self, batch: &B, count: usize, from: i64) {
+    /// Takes `records` of `batch`; `from` is the partition's position before them.
+    pub fn take<B: Batch>(&mut self, batch: &B, records: Range<usize>, from: i64) {
         let index = batch.partition();
         let part = self.parts[index].get_or_insert_with(|| Part::at(from));
         let tag = u32::try_from(index).expect("a lane has fewer than 2^32 partitions");
         batch.visit(&mut |n, record| {
-            if n < count {
+            if records.contains(&n) {
                 self.bytes += part.take(record, &mut self.scratch);
                 self.order.push((tag, record.offset));
             }
@@ -205,9 +207,9 @@ mod tests {
     #[test]
     fn a_carry_names_every_touched_partition_and_maps_every_record() {
         let mut moving = Moving::over(2);
-        moving.take(&Few(0, vec![5, 7]), 2, 5);
-        moving.take(&Few(1, vec![0, 1, 2]), 2, 0);
-        moving.take(&Few(0, vec![9]), 1, 8);
+        moving.take(&Few(0, vec![5, 7]), 0..2, 5);
+        moving.take(&Few(1, vec![0, 1, 2]), 0..2, 0);
+        moving.take(&Few(0, vec![9]), 0..1, 8);
         let carry = moving.carry(&names(), &[100, 101, 40, 41, 102]).unwrap();
         assert_eq!(carry.len(), 2);
         assert_eq!((carry[0].first, carry[0].next, carry[0].written), (5, 10, 3));
@@ -229,7 +231,7 @@ mod tests {
     #[test]
     fn reports_that_are_missing_or_run_backwards_are_an_error() {
         let mut moving = Moving::over(2);
-        moving.take(&Few(0, vec![5, 7]), 2, 5);
+        moving.take(&Few(0, vec![5, 7]), 0..2, 5);
         assert!(moving.carry(&names(), &[100]).is_err());
         assert!(moving.carry(&names(), &[100, 100]).is_err());
     }

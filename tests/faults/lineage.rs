@@ -6,20 +6,12 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 
 use crate::brokers::{Cluster, Error, Numbered, Oracle, Record, Writing, shared};
-use crate::pipe::harness::{Finished, Migration, Process, eventually};
+use crate::pipe::harness::{Finished, Migration, Process, await_exactly, eventually};
 use crate::pipe::refusals::{Case, PARTITIONS};
 
 /// What a log holds that is not the one that was copied.
 fn other(numbered: &Numbered, count: u64) -> Numbered {
     Numbered { first: 1_000_000, seed: 9, count, ..numbered.clone() }
-}
-
-/// Waits until the target holds exactly these.
-#[track_caller]
-fn await_exactly(target: &Oracle, numbered: &Numbered) {
-    eventually("the target holds what was written", || {
-        target.check_numbered(numbered).is_ok_and(|differences| differences.is_empty())
-    });
 }
 
 /// The target holds exactly these.
@@ -113,12 +105,7 @@ impl Source {
 impl Copied<'_> {
     /// The next 100 records.
     fn more(&mut self) -> Result<(), Error> {
-        let first = self.numbered.count;
-        // 100 share a time.
-        let first_timestamp =
-            self.numbered.first_timestamp + i64::try_from(first / 100).expect("few");
-        let next = Numbered { first, count: 100, first_timestamp, ..self.numbered.clone() };
-        self.source.oracle.produce_numbered(&next, &Writing::default())?;
+        self.source.oracle.produce_numbered(&self.numbered.after(100), &Writing::default())?;
         self.numbered.count += 100;
         Ok(())
     }

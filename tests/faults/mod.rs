@@ -7,4 +7,4 @@ mod obstacles;
 #[cfg(feature = "failpoints")]
 mod points;
 mod proxy;
-mod random;
+pub mod random;

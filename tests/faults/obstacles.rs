@@ -8,9 +8,11 @@ use std::process::Command;
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use crate::brokers::{Cluster, Error, Isolation, Numbered, Oracle, Record, Writing, shared};
+use crate::brokers::{
+    Cluster, Error, Isolation, Numbered, Oracle, Record, Stored, Writing, shared,
+};
 use crate::pipe::crowd::{Crowd, PARTITIONS};
-use crate::pipe::harness::{Finished, Migration, eventually};
+use crate::pipe::harness::{Finished, Migration, Process, await_exactly, eventually};
 use crate::pipe::refusals::{Case, foreign};
 
 /// The error object of a run that ended with `code`; it has a hint.
@@ -25,14 +27,6 @@ fn error(finished: Finished, code: i32) -> Value {
 #[track_caller]
 fn says(error: &Value, field: &str, text: &str) {
     assert!(error[field].as_str().is_some_and(|said| said.contains(text)), "no `{text}`: {error}");
-}
-
-/// Waits until the target holds exactly these.
-#[track_caller]
-fn await_exactly(target: &Oracle, numbered: &Numbered) {
-    eventually("the target holds what was written", || {
-        target.check_numbered(numbered).is_ok_and(|differences| differences.is_empty())
-    });
 }
 
 /// What has arrived is of each partition the first records, each once and in order, and not all.
@@ -119,7 +113,7 @@ fn a_time_that_the_target_refuses_is_blamed_on_its_record_alone() -> Result<(), 
     let arrived = case.target.read(&case.name, Isolation::ReadCommitted)?;
     let written = case.source.read(&case.name, Isolation::ReadCommitted)?;
     for partition in 0..2 {
-        let of = |all: &[crate::brokers::Stored]| -> Vec<Record> {
+        let of = |all: &[Stored]| -> Vec<Record> {
             let all = all.iter().map(|one| one.record.clone());
             all.filter(|record| record.partition == partition).collect()
         };
@@ -137,20 +131,13 @@ fn a_time_that_the_target_refuses_is_blamed_on_its_record_alone() -> Result<(), 
 }
 
 /// A tail that has copied 200 records.
-fn tailed(name: &str) -> Result<(Case, Numbered, crate::pipe::harness::Process), Error> {
+fn tailed(name: &str) -> Result<(Case, Numbered, Process), Error> {
     let case = Case::empty(name)?;
     let numbered = Numbered::new(name, 2, 200);
     case.source.produce_numbered(&numbered, &Writing::default())?;
     let tail = case.migration.start(&["--tail", "--json"]);
     await_exactly(&case.target, &numbered);
     Ok((case, numbered, tail))
-}
-
-/// Records written after `numbered`, of which 100 share a time.
-fn after(numbered: &Numbered, count: u64) -> Numbered {
-    let first = numbered.count;
-    let first_timestamp = numbered.first_timestamp + i64::try_from(first / 100).expect("few");
-    Numbered { first, count, first_timestamp, ..numbered.clone() }
 }
 
 /// As the hints say: another plan name, an empty topic, and all is copied again.
@@ -172,7 +159,7 @@ fn a_ledger_deleted_under_a_tail_ends_it_and_is_not_begun_anew_over_copied_recor
     let (case, numbered, tail) = tailed("obstacle-ledger-gone")?;
     let ledger = case.migration.ledger();
     case.target.delete_topic(&ledger)?;
-    case.source.produce_numbered(&after(&numbered, 100), &Writing::default())?;
+    case.source.produce_numbered(&numbered.after(100), &Writing::default())?;
     let error = error(tail.finish(), 5);
     assert_eq!(error["kind"], "ledger-damaged", "{error}");
     says(&error, "message", &format!("ledger topic `{ledger}` is gone"));
@@ -192,7 +179,7 @@ fn a_foreign_record_in_the_ledger_ends_a_tail_that_runs() -> Result<(), Error> {
     let error = error(tail.finish(), 5);
     assert_eq!(error["kind"], "ledger-damaged", "{error}");
     says(&error, "message", &format!("`{ledger}-1` cannot be read at offset {at}"));
-    case.source.produce_numbered(&after(&numbered, 100), &Writing::default())?;
+    case.source.produce_numbered(&numbered.after(100), &Writing::default())?;
     case.refused("ledger-damaged")?.say(&[&format!("offset {at}")], "a new plan name");
     assert_eq!(case.target.check_numbered(&numbered)?, [""; 0]);
     is_copied_under_another_name(&case, &Numbered { count: 300, ..numbered })

@@ -7,6 +7,7 @@
 //!
 //! `ONCEOVER_POINTS=text` runs the cases whose name, as in the table, holds the text.
 
+mod alone;
 mod case;
 mod report;
 mod strike;

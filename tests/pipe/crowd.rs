@@ -4,12 +4,10 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::harness::{Migration, Process, eventually};
+use super::harness::{Migration, Process, eventually, rate};
 use crate::brokers::{Error, Numbered, Oracle, Writing, shared};
 
 pub const PARTITIONS: usize = 6;
-/// What [`Numbered::new`] makes: value, and the header `id` with some digits.
-const RECORD_BYTES: u64 = 107;
 
 pub struct Crowd {
     pub migration: Migration,
@@ -36,10 +34,9 @@ impl Crowd {
         source_oracle.create_topic(name, PARTITIONS, &[])?;
         let numbered = Numbered::new(name, PARTITIONS, records);
         source_oracle.produce_numbered(&numbered, &Writing::default())?;
-        let rate = records * RECORD_BYTES / 1024 / seconds;
-        let rest = format!(
-            "topics.include = [\"{name}\"]\nrun.lanes = 6\nrun.max_rate = \"{rate}KiB/s\"\n"
-        );
+        let rate = rate(records, seconds);
+        let rest =
+            format!("topics.include = [\"{name}\"]\nrun.lanes = 6\nrun.max_rate = \"{rate}\"\n");
         let migration = Migration::between(name, source, target, &rest);
         Ok(Crowd { migration, numbered, target: target_oracle })
     }

@@ -12,10 +12,18 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::brokers::shared;
+use crate::brokers::{Numbered, Oracle, shared};
 
 /// Longer than anything here takes on a busy machine of two cores; only a hang reaches it.
 pub const AT_MOST: Duration = Duration::from_secs(180);
+
+/// What a record of [`Numbered::new`] counts for `max_rate`: value, and the header `id` with some digits.
+const RECORD_BYTES: u64 = 107;
+
+/// The `max_rate` with which copying so many records of [`Numbered::new`] takes about so many seconds.
+pub fn rate(records: u64, seconds: u64) -> String {
+    format!("{}KiB/s", records * RECORD_BYTES / 1024 / seconds)
+}
 
 /// A plan file in a folder of its own.
 pub struct Migration {
@@ -94,10 +102,6 @@ impl Migration {
     pub fn rewrite(&self, rest: &str) {
         let clusters = shared::clusters();
         self.write(&clusters.source.bootstrap(), &clusters.target.bootstrap(), rest);
-    }
-
-    pub fn name(&self) -> &str {
-        &self.name
     }
 
     pub fn ledger(&self) -> String {
@@ -211,8 +215,19 @@ impl Process {
         }
     }
 
-    fn heard(&mut self) -> String {
+    /// Lets [`Self::wait_for`] wait for what is said from now on.
+    pub fn listen_anew(&mut self) {
         self.said.extend(self.lines.try_iter());
+    }
+
+    /// Whether a line of stderr held `text` so far.
+    pub fn has_said(&mut self, text: &str) -> bool {
+        self.listen_anew();
+        self.said.iter().any(|line| line.contains(text))
+    }
+
+    fn heard(&mut self) -> String {
+        self.listen_anew();
         Vec::from(self.said.clone()).join("\n")
     }
 
@@ -262,4 +277,12 @@ pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
         assert!(Instant::now() < until, "never came true: {what}");
         std::thread::park_timeout(Duration::from_millis(50));
     }
+}
+
+/// Waits until the target holds exactly these, as the oracle reads it.
+#[track_caller]
+pub fn await_exactly(target: &Oracle, numbered: &Numbered) {
+    eventually("the target holds what was written", || {
+        target.check_numbered(numbered).is_ok_and(|differences| differences.is_empty())
+    });
 }

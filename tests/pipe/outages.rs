@@ -4,8 +4,10 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use nix::sys::signal::Signal;
 
-use super::crowd::Crowd;
-use crate::brokers::{Cluster, Error, Oracle};
+use super::crowd::{Crowd, PARTITIONS};
+use super::harness::{Migration, await_exactly, eventually};
+use crate::brokers::{Cluster, Error, Numbered, Oracle, Writing};
+use crate::faults::random::stream::{Stream, written_while};
 
 struct Pair {
     source: Cluster,
@@ -34,23 +36,46 @@ impl Pair {
 }
 
 #[test]
-fn a_run_outlives_the_restart_of_either_sides_only_broker() -> Result<(), Error> {
+fn a_tail_outlives_the_restart_of_either_sides_only_broker() -> Result<(), Error> {
     let pair = pair().lock().unwrap_or_else(PoisonError::into_inner);
-    let crowd = pair.crowd("outage-restart", 60_000, 16)?;
-    let mut worker = crowd.worker("w1");
-    crowd.await_arrival(0.2);
-    // Lanes write all the time: transactions are open.
-    pair.target.kill(1);
-    pair.target.restart(1)?;
-    crowd.in_mid_run();
-    assert!(worker.is_running());
-    crowd.await_arrival(0.5);
-    pair.source.kill(1);
-    pair.source.restart(1)?;
-    crowd.in_mid_run();
-    assert!(worker.is_running());
-    worker.finish().expect(0);
-    crowd.is_complete()
+    let (source, target) = &pair.oracles;
+    let topic = "outage-restart";
+    source.create_topic(topic, PARTITIONS, &[])?;
+    let plan = format!("topics.include = [\"{topic}\"]\nrun.lanes = 6\n");
+    let ends = (pair.source.bootstrap(), pair.target.bootstrap());
+    let migration = Migration::between(topic, &ends.0, &ends.1, &plan);
+    let mut tail = migration.start(&["--tail", "--json"]);
+    let writing = Writing { per_second: 2_000, ..Writing::default() };
+    let stream = Stream { numbered: Numbered::new(topic, PARTITIONS, 0), writing };
+    let written = written_while(source, &[stream], || {
+        for (side, cluster) in [("target", &pair.target), ("source", &pair.source)] {
+            // Lanes write all the time: transactions are open.
+            goes_on(target, topic);
+            tail.listen_anew();
+            cluster.kill(1);
+            let felt = tail.wait_for(&format!("side={side}"));
+            println!("{side}: {felt}");
+            cluster.restart(1)?;
+            goes_on(target, topic);
+        }
+        Ok(())
+    })?;
+    await_exactly(target, &written[0]);
+    tail.signal(Signal::SIGTERM);
+    assert_eq!(tail.finish().expect(0).json()["result"], "tail-stopped");
+    Ok(())
+}
+
+/// Waits until more is committed than now.
+#[track_caller]
+fn goes_on(target: &Oracle, topic: &str) {
+    let arrived = || -> i64 {
+        // There is no topic at first.
+        let offsets = target.list_offsets(topic).unwrap_or_default();
+        offsets.iter().map(|at| at.stable).sum()
+    };
+    let before = arrived();
+    eventually("more records arrive", || arrived() > before);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use nix::sys::signal::Signal;
 
 use super::crowd::{Crowd, epochs, writers};
-use crate::brokers::{Error, Numbered, Writing, shared};
+use crate::brokers::{Error, Writing, shared};
 
 #[test]
 fn two_that_start_at_the_same_moment_make_one_ledger_and_share_the_lanes() -> Result<(), Error> {
@@ -130,8 +130,7 @@ fn one_that_died_between_its_offsets_and_its_commit_holds_nobody_up() -> Result<
     dead.begin()?;
     dead.send_offsets(&crowd.migration.group(), &[(&crowd.migration.ledger(), 0, 1_000)])?;
     dead.abandon();
-    let more = Numbered { first: 2_000, count: 1_000, ..crowd.numbered.clone() };
-    let more = Numbered { first_timestamp: more.first_timestamp + 20, ..more };
+    let more = crowd.numbered.after(1_000);
     shared::clusters().source_oracle.produce_numbered(&more, &Writing::default())?;
     crowd.worker("w1").finish().expect(0);
     crowd.numbered.count = 3_000;

@@ -134,13 +134,14 @@ impl Admin {
         for partition in chunk {
             let key = (partition.topic.to_string(), partition.partition);
             let fault = match answers.remove(&key) {
-                Some(entry) if entry.code.is_ok() => {
+                Some(entry) if entry.code.is_ok() && is_told(at, entry.offset) => {
                     let (offset, leader_epoch) = (entry.offset, entry.leader_epoch);
                     found.insert(partition.clone(), Ok(OffsetAt { offset, leader_epoch }));
                     continue;
                 }
-                Some(entry) => Fault::from_code(entry.code),
-                None => Fault::from_code(Code::TIMED_OUT),
+                Some(entry) if !entry.code.is_ok() => Fault::from_code(entry.code),
+                // A connection that broke leaves its entries without an error, and without an offset.
+                Some(_) | None => Fault::from_code(Code::TIMED_OUT),
             };
             if !last_try && classify(Call::Ask, &fault) == Class::Retriable {
                 again.insert(partition.clone());
@@ -152,7 +153,7 @@ impl Admin {
         Ok(())
     }
 
-    /// A time after the last record has no offset (-1): it is the log end.
+    /// A time after the last record has no offset: it is the log end.
     fn end_where_none(&self, found: &mut Found) -> Result<(), ClusterError> {
         let none: Vec<TopicPartition> = found
             .iter()
@@ -163,5 +164,28 @@ impl Admin {
             found.extend(self.offsets(&none, At::LogEnd)?);
         }
         Ok(())
+    }
+}
+
+/// What a broker answers for a time that no record has (ListOffsets in the protocol).
+const NO_RECORD: i64 = -1;
+
+/// Whether an entry without an error holds an answer: librdkafka gives one back as it was asked with where
+/// nobody answered it (offset -1001, measured with connections that were cut).
+fn is_told(at: At, offset: i64) -> bool {
+    offset >= 0 || (matches!(at, At::Timestamp(_)) && offset == NO_RECORD)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_that_nobody_answered_is_no_offset() {
+        for at in [At::LogStart, At::LogEnd, At::LastStable, At::Timestamp(5)] {
+            assert!(is_told(at, 0) && is_told(at, 7), "{at:?}");
+            assert!(!is_told(at, -1001), "{at:?}");
+            assert_eq!(is_told(at, NO_RECORD), matches!(at, At::Timestamp(_)), "{at:?}");
+        }
     }
 }

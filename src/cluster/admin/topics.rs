@@ -266,7 +266,7 @@ impl Admin {
         Ok(outcome)
     }
 
-    /// Gives a topic `total` partitions, and waits until each has a leader.
+    /// Gives a topic `total` partitions, and waits until each has a leader. It may have them already.
     pub fn grow_topic(&self, name: &str, total: usize) -> Result<(), ClusterError> {
         let what = format!("cannot give topic `{name}` {total} partitions");
         let grown = self.retry(&what, || {

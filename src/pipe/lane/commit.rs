@@ -83,10 +83,12 @@ where
             self.shared.board.moved(&part.at(), part.next, part.written, part.bytes, part.untimed);
         }
         self.shared.board.transaction();
-        if self.one_by_one {
-            // The batch went through; back to full batches with the next producer.
-            self.one_by_one = false;
-            self.renew = true;
+        if self.suspects.any() {
+            let read = self.read();
+            let alone = self.suspects.committed(&read);
+            // Back to requests of many records with the next producer.
+            self.renew |= self.one_by_one && !alone;
+            self.one_by_one &= alone;
         }
         Ok(())
     }

@@ -18,6 +18,7 @@ mod ends;
 mod model;
 mod waits;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -32,6 +33,8 @@ use crate::pipe::failpoint;
 use crate::pipe::gather::Pair;
 use crate::pipe::shared::{Shared, TRANSACTION_TIMEOUT};
 use crate::pipe::stop::{Stop, Wish};
+use crate::pipe::suspects::Suspects;
+use crate::plan::TopicPartition;
 
 /// How a lane came to its end.
 #[derive(Debug)]
@@ -95,7 +98,10 @@ pub struct Lane<S, T> {
     rule: BatchRule,
     /// An earlier request may still be under way: raise the epoch before the next transaction.
     renew: bool,
+    /// Each record goes in a request of its own.
     one_by_one: bool,
+    /// A record was refused: of which transaction, and of which small one.
+    suspects: Suspects,
     /// The group lost offsets or fell behind: the next transaction writes all of the lane's.
     rewrite_group: bool,
     /// Partitions whose deletions may have expired unread: the next commit says so.
@@ -145,6 +151,7 @@ where
             rule,
             renew: false,
             one_by_one: false,
+            suspects: Suspects::default(),
             rewrite_group: false,
             unrecorded: Vec::new(),
             batch_bytes: 0,
@@ -182,6 +189,12 @@ where
         end
     }
 
+    /// Up to where each partition was read.
+    fn read(&self) -> BTreeMap<TopicPartition, i64> {
+        let partitions = self.pairs.iter().map(|pair| pair.source.clone());
+        partitions.zip(self.positions.iter().copied()).collect()
+    }
+
     /// Applies the rule for an error; `None` means: begin again.
     fn after(&mut self, error: ClusterError) -> Option<LaneEnd> {
         let (failures, fenced, in_trouble) = self.trouble.failed(self.now(), error.class);
@@ -194,8 +207,8 @@ where
                 return Some(LaneEnd::Failed(self.somebody_else(&error)));
             }
             Next::Fail => return Some(LaneEnd::Failed(self.final_words(error))),
-            Next::OneByOne => {
-                self.one_by_one = true;
+            Next::Closer => {
+                self.one_by_one = self.suspects.closer(&self.read());
                 Duration::ZERO
             }
             Next::Again(pause) => pause,

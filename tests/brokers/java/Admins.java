@@ -189,11 +189,8 @@ final class Admins {
         return new TopicPartition(json.get("topic").asText(), json.get("partition").asInt());
     }
 
-    /** Of a topic, or, if a broker is named (its id, or "" for all), of that. */
     private static Object alterConfig(Oracle.Request request) throws Exception {
-        ConfigResource resource = request.json().hasNonNull("broker")
-                ? new ConfigResource(ConfigResource.Type.BROKER, request.text("broker"))
-                : new ConfigResource(ConfigResource.Type.TOPIC, request.text("topic"));
+        ConfigResource resource = new ConfigResource(ConfigResource.Type.TOPIC, request.text("topic"));
         List<AlterConfigOp> changes = new ArrayList<>();
         request.settings("set").forEach((key, value) ->
                 changes.add(new AlterConfigOp(new ConfigEntry(key, value), AlterConfigOp.OpType.SET)));
@@ -234,6 +231,7 @@ final class Admins {
                     "replication", topic.partitions().get(0).replicas().size(),
                     "leaders", topic.partitions().stream()
                             .map(p -> p.leader() == null ? -1 : p.leader().id()).toList(),
+                    "in_sync", topic.partitions().stream().map(p -> p.isr().size()).toList(),
                     "configs", explicit));
         }
         return answer;

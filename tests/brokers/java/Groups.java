@@ -15,17 +15,21 @@ import org.apache.kafka.common.TopicPartition;
 
 /** Consumer groups, and what the brokers know of transactions. */
 final class Groups {
-    static final Map<String, Oracle.Operation> OPERATIONS = Map.of(
-            "list_groups", Groups::listGroups,
-            "group_offsets", request -> offsets(request, request.text("group")),
-            "alter_group_offsets", Groups::alterOffsets,
-            "delete_group_offsets", Groups::deleteOffsets,
-            "delete_group", Groups::deleteGroup,
-            "list_transactions", Groups::listTransactions,
-            "describe_transaction", Groups::describeTransaction,
-            "describe_producers", Groups::describeProducers,
-            "coordinators", Groups::coordinators,
-            "fence", Groups::fence);
+    static final Map<String, Oracle.Operation> OPERATIONS = Map.ofEntries(
+            Map.entry("list_groups", Groups::listGroups),
+            Map.entry("members", Groups::members),
+            Map.entry("group_offsets", request -> offsets(request, request.text("group"))),
+            Map.entry("alter_group_offsets", Groups::alterOffsets),
+            Map.entry("delete_group_offsets", Groups::deleteOffsets),
+            Map.entry("delete_group", Groups::deleteGroup),
+            Map.entry("list_transactions", Groups::listTransactions),
+            Map.entry("describe_transaction", Groups::describeTransaction),
+            Map.entry("describe_producers", Groups::describeProducers),
+            Map.entry("coordinators", Groups::coordinators),
+            Map.entry("fence", Groups::fence));
+
+    /** Not for the minute that a client tries on with a broker that has just died. */
+    private static final DescribeConsumerGroupsOptions SOON = new DescribeConsumerGroupsOptions().timeoutMs(3_000);
 
     private Groups() {}
 
@@ -35,6 +39,13 @@ final class Groups {
             answer.put(group.groupId(), group.groupState().map(Object::toString).orElse("Unknown"));
         }
         return answer;
+    }
+
+    /** By their static names, where they have one. */
+    private static Object members(Oracle.Request request) throws Exception {
+        String group = request.text("group");
+        return Admins.admin(request).describeConsumerGroups(List.of(group), SOON).describedGroups().get(group).get()
+                .members().stream().map(member -> member.groupInstanceId().orElse(member.consumerId())).sorted().toList();
     }
 
     private static List<Object> offsets(Oracle.Request request, String group) throws Exception {
@@ -111,9 +122,7 @@ final class Groups {
         String group = request.text("group");
         String id = request.text("transactional_id");
         var admin = Admins.admin(request);
-        // Not for the minute that a client tries on with a broker that has just died.
-        var ofGroup = admin.describeConsumerGroups(List.of(group), new DescribeConsumerGroupsOptions().timeoutMs(3_000))
-                .describedGroups().get(group).get();
+        var ofGroup = admin.describeConsumerGroups(List.of(group), SOON).describedGroups().get(group).get();
         var ofId = admin.describeTransactions(List.of(id), new DescribeTransactionsOptions().timeoutMs(3_000))
                 .description(id).get();
         return Map.of("group", ofGroup.coordinator().id(), "transaction", ofId.coordinatorId());

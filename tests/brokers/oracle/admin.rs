@@ -13,6 +13,8 @@ pub struct Topic {
     pub replication: usize,
     /// Broker id for each partition; −1 for none.
     pub leaders: Vec<i64>,
+    /// How many replicas of each partition are in sync.
+    pub in_sync: Vec<usize>,
     /// Only what was set for this topic.
     pub configs: BTreeMap<String, String>,
 }
@@ -103,11 +105,6 @@ impl Oracle {
         self.call("alter_config", json!({"topic": topic, "set": {}, "unset": unset})).map(drop)
     }
 
-    /// A setting of all brokers that can change while they run.
-    pub fn set_broker_config(&self, set: &[(&str, &str)]) -> Result<(), Error> {
-        self.call("alter_config", json!({"broker": "", "set": object(set)})).map(drop)
-    }
-
     /// Without internal ones.
     pub fn list_topics(&self) -> Result<Vec<String>, Error> {
         let answer = self.call("list_topics", json!({}))?;
@@ -120,12 +117,14 @@ impl Oracle {
             answer[name].as_u64().and_then(|n| usize::try_from(n).ok()).unwrap_or_default()
         };
         let leaders = answer["leaders"].as_array().into_iter().flatten();
+        let in_sync = answer["in_sync"].as_array().into_iter().flatten();
         let configs = answer["configs"].as_object().into_iter().flatten();
         Ok(Topic {
             id: text(&answer["id"]),
             partitions: number("partitions"),
             replication: number("replication"),
             leaders: leaders.filter_map(Value::as_i64).collect(),
+            in_sync: in_sync.filter_map(|n| usize::try_from(n.as_u64()?).ok()).collect(),
             configs: configs.map(|(key, value)| (key.clone(), text(value))).collect(),
         })
     }

@@ -32,6 +32,12 @@ impl Oracle {
         self.call("list_groups", json!({})).map(|answer| texts(&answer))
     }
 
+    /// The members of a group, each by its static name (`group.instance.id`), or by its id.
+    pub fn members(&self, group: &str) -> Result<Vec<String>, Error> {
+        let answer = self.call("members", json!({"group": group}))?;
+        Ok(answer.as_array().into_iter().flatten().map(text).collect())
+    }
+
     /// Stable offsets only; by topic and partition.
     pub fn group_offsets(&self, group: &str) -> Result<Vec<GroupOffset>, Error> {
         let answer = self.call("group_offsets", json!({"group": group}))?;

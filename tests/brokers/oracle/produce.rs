@@ -44,6 +44,14 @@ impl Numbered {
         }
     }
 
+    /// The next so many records. What 100 share is their timestamp, so these begin at a multiple of 100.
+    #[must_use]
+    pub fn after(&self, count: u64) -> Numbered {
+        let shared = i64::try_from(self.count / 100).expect("few");
+        let first_timestamp = self.first_timestamp + shared;
+        Numbered { first: self.first + self.count, count, first_timestamp, ..self.clone() }
+    }
+
     fn to_json(&self) -> Value {
         json!({
             "topic": self.topic,

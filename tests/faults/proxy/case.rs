@@ -7,10 +7,7 @@ use serde_json::Value;
 use super::line::Line;
 use super::proxies;
 use crate::brokers::{Error, Numbered, Writing, shared};
-use crate::pipe::harness::{Migration, Process};
-
-/// What [`Numbered::new`] makes: value, and the header `id` with some digits.
-const RECORD_BYTES: u64 = 107;
+use crate::pipe::harness::{Migration, Process, rate};
 
 pub struct Case {
     pub migration: Migration,
@@ -23,10 +20,9 @@ pub struct Case {
 impl Case {
     /// One lane, one partition; copying takes about so many seconds, in small transactions.
     pub fn one_lane(name: &str, records: u64, seconds: u64) -> Result<Case, Error> {
-        let rate = records * RECORD_BYTES / 1024 / seconds;
-        let rest = format!(
-            "run.lanes = 1\nrun.max_rate = \"{rate}KiB/s\"\nrun.commit_bytes = \"64KiB\"\n"
-        );
+        let rate = rate(records, seconds);
+        let rest =
+            format!("run.lanes = 1\nrun.max_rate = \"{rate}\"\nrun.commit_bytes = \"64KiB\"\n");
         Case::new(Numbered::new(name, 1, records), &rest)
     }
 

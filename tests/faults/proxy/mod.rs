@@ -19,7 +19,7 @@
 //! ([`late`]), [`slow`] links, [`broken`] connections.
 
 mod broken;
-mod case;
+pub mod case;
 mod late;
 pub mod line;
 mod rule;

@@ -66,6 +66,22 @@ impl Undefended {
     }
 }
 
+/// Its first transaction has ended by a retry, with a commit or an abort; the late request has then met the second
+/// one, in which `two` is written, and the broker has taken it for the end of that one.
+fn ended_late(topic: &str, commits: bool) -> Result<Undefended, Error> {
+    let it = Undefended::new(topic)?;
+    let held = it.line.plan(When::ends(&it.topic, commits), Fate::Held);
+    it.begin();
+    it.write(0, "one");
+    let end = if commits { Undefended::commit } else { Undefended::abort };
+    end(&it); // by the retry
+    assert!(held.has_happened());
+    it.begin();
+    it.write(0, "two");
+    assert_eq!(held.release(), 0, "the broker takes it for the end of this transaction");
+    Ok(it)
+}
+
 /// What a read_committed consumer sees.
 fn visible(topic: &str) -> Result<Vec<String>, Error> {
     let records = shared::clusters().target_oracle.read(topic, Isolation::ReadCommitted)?;
@@ -75,15 +91,7 @@ fn visible(topic: &str) -> Result<Vec<String>, Error> {
 
 #[test]
 fn a_late_commit_shows_half_of_a_transaction_that_is_then_aborted() -> Result<(), Error> {
-    let it = Undefended::new("undefended-commit")?;
-    let held = it.line.plan(When::ends(&it.topic, true), Fate::Held);
-    it.begin();
-    it.write(0, "one");
-    it.commit(); // by the retry
-    assert!(held.has_happened());
-    it.begin();
-    it.write(0, "two");
-    assert_eq!(held.release(), 0, "the broker takes it for the commit of this transaction");
+    let it = ended_late("undefended-commit", true)?;
     it.write(1, "two, too");
     it.abort();
     assert_eq!(it.visible()?, ["one", "two"]);
@@ -93,15 +101,7 @@ fn a_late_commit_shows_half_of_a_transaction_that_is_then_aborted() -> Result<()
 #[test]
 fn a_late_commit_is_noticed_where_the_partition_stays_the_same_and_the_damage_is_done()
 -> Result<(), Error> {
-    let it = Undefended::new("undefended-same")?;
-    let held = it.line.plan(When::ends(&it.topic, true), Fate::Held);
-    it.begin();
-    it.write(0, "one");
-    it.commit(); // by the retry
-    assert!(held.has_happened());
-    it.begin();
-    it.write(0, "two");
-    assert_eq!(held.release(), 0, "the broker takes it for the commit of this transaction");
+    let it = ended_late("undefended-same", true)?;
     it.write(0, "two, too"); // refused: the partition is in no transaction
     let ended = it.producer.commit_transaction(WAIT).expect_err("the broker has noticed");
     println!("the broker's answer to the rest of the transaction: {ended}");
@@ -111,15 +111,7 @@ fn a_late_commit_is_noticed_where_the_partition_stays_the_same_and_the_damage_is
 
 #[test]
 fn a_late_abort_loses_a_part_of_a_transaction_that_is_committed() -> Result<(), Error> {
-    let it = Undefended::new("undefended-abort")?;
-    let held = it.line.plan(When::ends(&it.topic, false), Fate::Held);
-    it.begin();
-    it.write(0, "one");
-    it.abort(); // by the retry
-    assert!(held.has_happened());
-    it.begin();
-    it.write(0, "two");
-    assert_eq!(held.release(), 0, "the broker takes it for the abort of this transaction");
+    let it = ended_late("undefended-abort", false)?;
     it.write(1, "two, too");
     it.commit();
     assert_eq!(it.visible()?, ["two, too"], "`two` was committed, and is lost");

@@ -3,10 +3,13 @@
 //!
 //! While records are written to three topics (plain, in transactions of which some are aborted, compacted),
 //! up to three workers tail a source of one broker and a target of three through proxies; every kind of
-//! fault happens at least once ([`schedule`], [`world`]). Then the copy is brought to its end and proved,
-//! and the oracle, which shares no code with it, judges: every committed record once, in order, nothing else.
+//! fault happens at least once ([`schedule`], [`world`], [`workers`], [`stream`]). Then the copy is brought
+//! to its end and proved, and the oracle, which shares no code with it, judges: every committed record once,
+//! in order, nothing else.
 
 mod schedule;
+pub mod stream;
+mod workers;
 mod world;
 
 use std::time::{Duration, Instant, SystemTime};
@@ -29,13 +32,12 @@ fn round(clusters: &Clusters, seed: u64, more: usize) -> Result<usize, Error> {
     let mut dice = Dice::new(seed);
     let faults = schedule(&mut dice, more);
     let world = World::new(clusters, &format!("random-{seed}"))?;
-    let happened = world.run(&faults, &mut dice)?;
-    assert_eq!(happened.iter().map(|(fault, _)| *fault).collect::<Vec<_>>(), faults);
-    Ok(happened.len())
+    world.run(&faults, &mut dice)?;
+    Ok(faults.len())
 }
 
 #[test]
-#[ignore = "2 to 4 minutes: passed in five runs, failed in one at a load of 30 for a reason not known yet"]
+#[ignore = "3 to 5 minutes; seed 4242 found a target partition whose log start was taken for -1001 (docs/faults.md)"]
 fn under_a_random_schedule_of_every_fault_each_record_arrives_once_and_in_order()
 -> Result<(), Error> {
     let clusters = Clusters::start("short")?;

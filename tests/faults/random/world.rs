@@ -1,24 +1,18 @@
 //! The clusters, the workers, and how each fault is made to happen.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 
 use super::schedule::{Dice, Fault, Role, Side};
+use super::stream::{Stream, written_while};
+use super::workers::{NAMES, Workers};
 use crate::brokers::{Cluster, Error, Numbered, Oracle, Record, Writing};
 use crate::faults::proxy::line::Line;
 use crate::faults::proxy::server::Proxy;
-use crate::pipe::harness::{Migration, Process, eventually};
-
-/// Longer than a worker's session (10 s).
-const FROZEN: Duration = Duration::from_secs(13);
-const WORKERS: [&str; 3] = ["w1", "w2", "w3"];
-/// A worker may give up on a cluster that is gone for too long, or that its name was taken; it may not
-/// refuse, fail a check, or have a fault of its own.
-const MAY_END_WITH: [i32; 3] = [3, 4, 6];
+use crate::pipe::harness::{Migration, eventually};
 
 /// A source of one broker and a target of three, each behind a proxy.
 pub struct Clusters {
@@ -52,26 +46,19 @@ impl Clusters {
     }
 }
 
-/// A topic that is written to by the rule all the time.
-struct Stream {
-    numbered: Numbered,
-    writing: Writing<'static>,
-}
-
 /// A plan between the two, its workers, and who writes to its topics.
 pub struct World<'a> {
     clusters: &'a Clusters,
-    migration: Migration,
+    workers: Workers,
     streams: Vec<Stream>,
     /// Gets more partitions.
     grows: String,
     grown: usize,
-    lines: BTreeMap<&'static str, Arc<Line>>,
-    workers: BTreeMap<&'static str, Process>,
+    /// The workers' connections.
+    source_line: Arc<Line>,
+    target_line: Arc<Line>,
     /// What has happened, for whoever reads a failure, with what shows that it did.
-    pub happened: Vec<(Fault, String)>,
-    /// Workers that ended by themselves, and how.
-    pub ended: Vec<String>,
+    happened: Vec<(Fault, String)>,
     began: Instant,
 }
 
@@ -112,298 +99,246 @@ impl<'a> World<'a> {
         let (source, target) = (&clusters.source_proxy, &clusters.target_proxy);
         let migration = Migration::between(name, source.bootstrap(), target.bootstrap(), &plan);
         let prefix = migration.group();
-        let lines = [("source", source.line(&prefix)), ("target", target.line(&prefix))].into();
+        let (source_line, target_line) = (source.line(&prefix), target.line(&prefix));
         Ok(World {
             clusters,
-            migration,
+            workers: Workers::of(migration),
             streams,
             grows,
             grown: 1,
-            lines,
-            workers: BTreeMap::new(),
+            source_line,
+            target_line,
             happened: Vec::new(),
-            ended: Vec::new(),
             began: Instant::now(),
         })
     }
 
     /// Lets everything happen while records are written, then lets the copy come to its end; the oracle
     /// judges.
-    pub fn run(mut self, faults: &[Fault], dice: &mut Dice) -> Result<Vec<(Fault, String)>, Error> {
-        let stop = AtomicBool::new(false);
-        let clusters = self.clusters;
+    pub fn run(mut self, faults: &[Fault], dice: &mut Dice) -> Result<(), Error> {
         let streams = std::mem::take(&mut self.streams);
-        let written = std::thread::scope(|scope| {
-            let writers: Vec<_> = streams
-                .iter()
-                .map(|stream| scope.spawn(|| write(&clusters.source_oracle, stream, &stop)))
-                .collect();
-            let done = self.all_of(faults, dice);
-            stop.store(true, Ordering::Relaxed);
-            let written: Result<Vec<_>, Error> =
-                writers.into_iter().map(|writer| writer.join().expect("no panic")).collect();
-            done.and(written)
-        })?;
-        let began = self.began;
-        let told = |what: &str| println!("{:>5.1} s  {what}", began.elapsed().as_secs_f32());
-        told("no more faults");
-        self.end()?;
-        told("all workers have ended");
-        let proof = self.migration.run(&["--worker", "w1", "--json"]).expect(0).json();
-        assert_eq!(proof["result"], "proved", "{proof}");
-        told("copied to the end and proved");
+        let (source, target) = (&self.clusters.source_oracle, &self.clusters.target_oracle);
+        let written = written_while(source, &streams, || self.all_of(faults, dice))?;
+        self.told("no more faults");
+        self.workers.end();
+        self.told("all workers have ended");
+        let last = self.workers.migration.run(&["--worker", "w1", "--json"]).expect(0);
+        assert_eq!(last.json()["result"], "proved", "{}", last.stdout);
+        self.told("copied to the end and proved");
         for numbered in &written {
             assert!(numbered.count > 0, "nothing was written to {}", numbered.topic);
-            let differences = clusters.target_oracle.check_numbered(numbered)?;
+            let differences = target.check_numbered(numbered)?;
             assert!(differences.is_empty(), "{}: {differences:#?}\n{self}", numbered.topic);
         }
-        let count: i64 = clusters
-            .target_oracle
-            .list_offsets(&self.grows)?
-            .iter()
-            .map(|at| at.stable.min(1))
-            .sum();
-        assert_eq!(
-            count,
-            self.grown as i64 - 1,
-            "a record in each partition that was added\n{self}"
-        );
-        Ok(std::mem::take(&mut self.happened))
+        let added: Vec<_> =
+            target.list_offsets(&self.grows)?.iter().map(|at| at.stable > 0).collect();
+        let wanted: Vec<_> = (0..self.grown).map(|partition| partition > 0).collect();
+        assert_eq!(added, wanted, "a record in each partition that was added\n{self}");
+        Ok(())
+    }
+
+    fn told(&self, what: &str) {
+        println!("{:>5.1} s  {what}", self.began.elapsed().as_secs_f32());
     }
 
     fn all_of(&mut self, faults: &[Fault], dice: &mut Dice) -> Result<(), Error> {
-        self.workers_run(1);
         self.goes_on();
         for fault in faults {
-            self.workers_run(1);
+            self.workers.run(1);
             let shows = self.make(*fault, dice)?;
-            println!("{:>5.1} s  {fault}: {shows}", self.began.elapsed().as_secs_f32());
+            self.told(&format!("{fault}: {shows}"));
             self.happened.push((*fault, shows));
             std::thread::sleep(Duration::from_millis(200 + dice.below(2_000)));
         }
-        self.workers_run(1);
         self.goes_on();
         Ok(())
     }
 
     fn make(&mut self, fault: Fault, dice: &mut Dice) -> Result<String, Error> {
-        Ok(match fault {
+        match fault {
             Fault::KillWorker => {
-                let name = self.some_worker(dice);
-                let worker = self.workers.remove(name).expect("it runs");
-                worker.kill();
-                self.start(name);
-                format!("{name} is gone and starts again")
+                let name = self.workers.some(dice);
+                self.workers.kill(name);
+                Ok(format!("{name} is gone and starts again"))
             }
             Fault::JoinWorker => {
-                let running = self.workers.len();
-                self.workers_run((running + 1).min(WORKERS.len()));
-                format!("{} workers instead of {running}", self.workers.len())
+                let running = self.workers.count();
+                self.workers.run((running + 1).min(NAMES.len()));
+                Ok(format!("{} workers instead of {running}", self.workers.count()))
             }
-            Fault::FreezeWorker => {
-                self.workers_run(2);
-                let name = self.some_worker(dice);
-                self.workers[name].signal(Signal::SIGSTOP);
-                let before = self.arrived();
-                std::thread::sleep(FROZEN);
-                let during = self.arrived() - before;
-                self.workers[name].signal(Signal::SIGCONT);
-                format!("{name} slept {FROZEN:?}, {during} offsets meanwhile")
-            }
+            Fault::FreezeWorker => Ok(self.freeze(dice)),
             Fault::KillSource => {
                 self.clusters.source.kill(1);
                 std::thread::sleep(Duration::from_millis(dice.below(3_000)));
                 self.clusters.source.restart(1)?;
-                "it is back".to_owned()
+                Ok("it is back".to_owned())
             }
-            Fault::KillTarget(role) => {
-                let broker = self.holder(role, dice)?;
-                self.clusters.target.kill(broker);
-                let mut next = broker;
-                eventually("another broker takes over", || {
-                    next = self.holder(role, dice).unwrap_or(broker);
-                    next != broker && next != 0
-                });
-                self.clusters.target.restart(broker)?;
-                format!("broker {broker} was killed, {next} took over")
-            }
+            Fault::KillTarget(role) => self.kill_target(role),
             Fault::Cut(side) => {
-                let mut cut = 0;
-                eventually("there is a connection to cut", || {
-                    cut = self.line(side).cut();
+                let (line, mut cut) = (self.line(side), 0);
+                self.workers.run_until(1, "there is a connection to cut", || {
+                    cut = line.cut();
                     cut > 0
                 });
-                format!("{cut} connections")
+                Ok(format!("{cut} connections"))
             }
             Fault::HalfOpen(side) => {
                 let line = self.line(side);
                 let before = line.swallowed.load(Ordering::Relaxed);
+                let swallowed = || line.swallowed.load(Ordering::Relaxed) - before;
                 line.half_open();
-                eventually("something is swallowed", || {
-                    line.swallowed.load(Ordering::Relaxed) > before
-                });
+                self.workers.run_until(1, "something is swallowed", || swallowed() > 0);
                 std::thread::sleep(Duration::from_millis(1_000 + dice.below(4_000)));
                 line.heal();
-                format!("{} frames swallowed", line.swallowed.load(Ordering::Relaxed) - before)
+                Ok(format!("{} frames swallowed", swallowed()))
             }
             Fault::Slow(side) => {
                 let line = self.line(side);
                 let before = line.bytes.load(Ordering::Relaxed);
+                let through = || line.bytes.load(Ordering::Relaxed) - before;
                 line.round_trip(Duration::from_millis(200));
                 line.bandwidth(300_000);
-                eventually("something goes through", || {
-                    line.bytes.load(Ordering::Relaxed) > before + 10_000
-                });
+                self.workers.run_until(1, "something goes through", || through() > 10_000);
                 std::thread::sleep(Duration::from_millis(1_000 + dice.below(4_000)));
                 line.round_trip(Duration::ZERO);
                 line.bandwidth(u32::MAX);
-                format!("{} bytes went through", line.bytes.load(Ordering::Relaxed) - before)
+                Ok(format!("{} bytes went through", through()))
             }
-            Fault::Grow => {
-                let total = self.grown + 1;
-                let target = &self.clusters.target_oracle;
-                // The target's topic comes into being with the first worker.
-                eventually("the target has the topic", || target.list_offsets(&self.grows).is_ok());
-                target.add_partitions(&self.grows, total)?;
-                self.clusters.source_oracle.add_partitions(&self.grows, total)?;
-                let partition = i32::try_from(self.grown).expect("few");
-                let record = Record::in_partition(partition).key("k").value("grown");
-                eventually("the new partition takes a record", || {
-                    self.clusters
-                        .source_oracle
-                        .produce(&self.grows, std::slice::from_ref(&record))
-                        .is_ok()
-                });
-                self.grown = total;
-                format!("{total} partitions")
-            }
-        })
+            Fault::Grow => self.grow(),
+        }
     }
 
-    /// The broker of the target that has a role now; 0: none.
-    fn holder(&self, role: Role, dice: &mut Dice) -> Result<usize, Error> {
+    /// Stops a worker until the group has put it out, and wakes it up as a zombie.
+    fn freeze(&mut self, dice: &mut Dice) -> String {
         let target = &self.clusters.target_oracle;
-        let lane = format!("{}-0", self.migration.group());
-        Ok(match role {
+        let group = self.workers.migration.group();
+        let members = || target.members(&group).unwrap_or_default();
+        let mut name = "";
+        self.workers.run_until(2, "two are members of the group", || {
+            let members = members();
+            members.len() >= 2
+        });
+        let listed = |name: &str| members().iter().any(|member| member == name);
+        eventually("one of the members runs", || {
+            self.workers.run(2);
+            name = self.workers.some(dice);
+            listed(name)
+        });
+        self.workers.signal(name, Signal::SIGSTOP);
+        let (before, began) = (self.arrived(), Instant::now());
+        // A group without its coordinator lists nobody, which says nothing.
+        self.workers.run_until(2, "the group puts it out", || {
+            target.members(&group).is_ok_and(|members| {
+                !members.is_empty() && !members.iter().any(|member| member == name)
+            })
+        });
+        let during = self.arrived() - before;
+        self.workers.signal(name, Signal::SIGCONT);
+        let slept = began.elapsed().as_secs_f32();
+        format!("{name} slept {slept:.1} s, {during} offsets meanwhile")
+    }
+
+    fn kill_target(&mut self, role: Role) -> Result<String, Error> {
+        let (mut broker, mut next) = (None, None);
+        eventually("a broker has the role", || {
+            self.workers.run(1);
+            broker = self.holder(role);
+            broker.is_some()
+        });
+        let broker = broker.expect("waited for");
+        self.clusters.target.kill(broker);
+        eventually("another broker takes over", || {
+            next = self.holder(role).filter(|next| *next != broker);
+            next.is_some()
+        });
+        self.clusters.target.restart(broker)?;
+        // Else the next strike at a broker could be one too many.
+        eventually("all replicas are in sync again", || self.is_in_sync());
+        Ok(format!("broker {broker} was killed, {} took over", next.expect("waited for")))
+    }
+
+    /// The broker of the target that has a role now.
+    fn holder(&self, role: Role) -> Option<usize> {
+        let (target, migration) = (&self.clusters.target_oracle, &self.workers.migration);
+        let lane = format!("{}-0", migration.group());
+        let coordinators = || target.coordinators(&migration.group(), &lane).ok();
+        let broker = match role {
+            // Always of the same partition, so that a change can be told.
             Role::Leader => {
-                // Always the same one, so that a change can be told.
-                let _ = dice;
-                let leaders = target.describe_topic(&self.migration.ledger())?.leaders;
-                leaders.first().and_then(|id| usize::try_from(*id).ok()).unwrap_or(0)
+                let leader = *target.describe_topic(&migration.ledger()).ok()?.leaders.first()?;
+                usize::try_from(leader).ok()?
             }
-            Role::Group => target.coordinators(&self.migration.group(), &lane)?.0,
-            Role::Transactions => target.coordinators(&self.migration.group(), &lane)?.1,
+            Role::Group => coordinators()?.0,
+            Role::Transactions => coordinators()?.1,
+        };
+        (broker > 0).then_some(broker)
+    }
+
+    /// Whether the ledger, and what the brokers know of groups and transactions, are on all brokers.
+    fn is_in_sync(&self) -> bool {
+        let ledger = self.workers.migration.ledger();
+        ["__consumer_offsets", "__transaction_state", &ledger].iter().all(|topic| {
+            let described = self.clusters.target_oracle.describe_topic(topic);
+            described.is_ok_and(|it| it.in_sync.iter().all(|count| *count == it.replication))
         })
     }
 
-    fn line(&self, side: Side) -> &Line {
-        &self.lines[match side {
-            Side::Source => "source",
-            Side::Target => "target",
-        }]
-    }
-
-    fn some_worker(&self, dice: &mut Dice) -> &'static str {
-        let names: Vec<_> = self.workers.keys().copied().collect();
-        names[dice.below(names.len() as u64) as usize]
-    }
-
-    fn start(&mut self, name: &'static str) {
-        let worker = self.migration.start(&["--tail", "--worker", name, "--json"]);
-        self.workers.insert(name, worker);
-    }
-
-    /// Sees that so many workers run.
-    fn workers_run(&mut self, at_least: usize) {
-        for name in WORKERS {
-            if let Some(worker) = self.workers.get_mut(name)
-                && !worker.is_running()
-            {
-                let worker = self.workers.remove(name).expect("it was there");
-                self.has_ended(name, worker);
-            }
-        }
-        for name in WORKERS {
-            if self.workers.len() < at_least && !self.workers.contains_key(name) {
-                self.start(name);
-            }
-        }
-    }
-
-    fn has_ended(&mut self, name: &str, worker: Process) {
-        let ended = worker.finish();
-        let code = ended.code.unwrap_or(-1);
-        assert!(
-            MAY_END_WITH.contains(&code),
-            "{name} ended with {code}\n{}\n{}\n{self}",
-            ended.stdout,
-            ended.stderr
+    fn grow(&mut self) -> Result<String, Error> {
+        let total = self.grown + 1;
+        let (source, target) = (&self.clusters.source_oracle, &self.clusters.target_oracle);
+        let topic = &self.grows;
+        let has =
+            |partitions| target.describe_topic(topic).is_ok_and(|it| it.partitions == partitions);
+        // The target's topic comes into being with the first worker.
+        self.workers.run_until(1, "the target has the topic", || has(self.grown));
+        let mut grown = Ok(());
+        let who = self.workers.grow(
+            || grown = source.add_partitions(topic, total),
+            || has(total),
+            || drop(target.add_partitions(topic, total)),
         );
-        self.ended.push(format!("{name} with exit code {code}: {}", ended.stdout.trim()));
+        grown?;
+        let partition = i32::try_from(self.grown).expect("few");
+        let record = Record::in_partition(partition).key("k").value("grown");
+        eventually("the new partition takes a record", || {
+            source.produce(topic, std::slice::from_ref(&record)).is_ok()
+        });
+        self.grown = total;
+        Ok(format!("{total} partitions, on the target by {who}"))
     }
 
-    /// Ends all workers in order.
-    fn end(&mut self) -> Result<(), Error> {
-        for worker in self.workers.values_mut() {
-            if worker.is_running() {
-                worker.signal(Signal::SIGTERM);
-            }
-        }
-        for (name, worker) in std::mem::take(&mut self.workers) {
-            let ended = worker.finish();
-            let code = ended.code.unwrap_or(-1);
-            assert!(
-                code == 0 || MAY_END_WITH.contains(&code),
-                "{name} ended with {code}\n{}\n{}\n{self}",
-                ended.stdout,
-                ended.stderr
-            );
-        }
-        Ok(())
+    fn line(&self, side: Side) -> Arc<Line> {
+        Arc::clone(match side {
+            Side::Source => &self.source_line,
+            Side::Target => &self.target_line,
+        })
     }
 
     /// Stable offsets of all topics on the target.
     fn arrived(&self) -> i64 {
-        let name = format!("{}-", self.migration.name());
-        let target = &self.clusters.target_oracle;
-        let topics = target.list_topics().unwrap_or_default();
-        let topics = topics.iter().filter(|topic| topic.starts_with(&name));
-        let offsets = topics.flat_map(|topic| target.list_offsets(topic).unwrap_or_default());
-        offsets.map(|at| at.stable).sum()
+        arrived(&self.clusters.target_oracle, &self.workers.migration.name)
     }
 
     /// Waits until more is committed than now.
     #[track_caller]
     fn goes_on(&mut self) {
-        let before = self.arrived();
-        eventually("records arrive", || {
-            self.workers_run(1);
-            self.arrived() > before
-        });
+        let (target, name) = (&self.clusters.target_oracle, self.workers.migration.name.clone());
+        let before = arrived(target, &name);
+        self.workers.run_until(1, "records arrive", || arrived(target, &name) > before);
     }
+}
+
+fn arrived(target: &Oracle, name: &str) -> i64 {
+    let topics = target.list_topics().unwrap_or_default();
+    let topics = topics.iter().filter(|topic| topic.starts_with(&format!("{name}-")));
+    let offsets = topics.flat_map(|topic| target.list_offsets(topic).unwrap_or_default());
+    offsets.map(|at| at.stable).sum()
 }
 
 impl std::fmt::Display for World<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        for (fault, shows) in &self.happened {
-            writeln!(f, "  {fault}: {shows}")?;
-        }
-        self.ended.iter().try_for_each(|ended| writeln!(f, "  ended: {ended}"))
+        let mut happened = self.happened.iter();
+        happened.try_for_each(|(fault, shows)| writeln!(f, "  {fault}: {shows}"))?;
+        write!(f, "{}", self.workers)
     }
-}
-
-/// Records of one piece: a multiple of the 100 that share a timestamp.
-const PIECE: u64 = 600;
-
-/// Writes on and on, in pieces; everything that was written, as one.
-fn write(source: &Oracle, stream: &Stream, stop: &AtomicBool) -> Result<Numbered, Error> {
-    let mut all = stream.numbered.clone();
-    while !stop.load(Ordering::Relaxed) {
-        let first = all.first + all.count;
-        let first_timestamp = all.first_timestamp + i64::try_from(first / 100).expect("few");
-        let piece = Numbered { first, count: PIECE, first_timestamp, ..all.clone() };
-        source.produce_numbered(&piece, &stream.writing)?;
-        all.count += piece.count;
-    }
-    Ok(all)
 }

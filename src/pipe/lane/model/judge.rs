@@ -35,7 +35,7 @@ pub(super) fn judge_end(
             Kind::Cluster(_) => {
                 let refused = actor.met.iter().filter(|fault| **fault == Fault::RecordRefused);
                 let denied = actor.met.contains(&Fault::AskDenied);
-                ("failed: for good", denied || refused.count() > 1)
+                ("failed: for good", denied || refused.count() > 2)
             }
             _ => ("failed", false),
         },
