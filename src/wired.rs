@@ -8,12 +8,14 @@ use std::time::Duration;
 
 use crate::check::facts::Facts;
 use crate::check::gather::{Options, gather};
+use crate::check::pace;
 use crate::cli::{InitArgs, RunArgs};
 use crate::cluster::{Admin, At, Connection, check_property};
 use crate::error::{Error, Result, Side};
-use crate::ledger::{ControlState, Fence, LaneState, LedgerReader};
+use crate::ledger::{ControlState, Entry, Fence, LaneState, LedgerReader};
 use crate::pipe::clusters::Clusters;
-use crate::pipe::shared::Shared;
+use crate::pipe::outlook::{Behind, outlooks};
+use crate::pipe::shared::{Shared, now_ms};
 use crate::pipe::{self, RunOptions, ending};
 use crate::plan::{Env, Plan, TopicPartition, template};
 use crate::report::ledger_print::Message;
@@ -127,9 +129,10 @@ fn open_ledger(plan: &Plan) -> Result<Option<(LedgerReader, u32)>> {
     Ok(Some((LedgerReader::open(&target, admin, Arc::from(name))?, partitions)))
 }
 
-/// Reads the ledger, and the source's log ends.
+/// Reads the ledger, the source's log ends, and how the race with the source's retention stands.
 pub fn status(plan: &Plan) -> Result<Status> {
     let (mut control, mut lanes) = (ControlState::default(), Vec::new());
+    let mut carries = Vec::new();
     if let Some((ledger, partitions)) = open_ledger(plan)? {
         for (number, until) in (0..partitions).zip(ledger.last_stable(partitions)?) {
             if number + 1 == partitions {
@@ -137,24 +140,69 @@ pub fn status(plan: &Plan) -> Result<Status> {
                     .entries(number, 0, until, &mut |offset, entry| control.apply(offset, entry))?;
             } else {
                 lanes.push(ledger.lane(number, until)?);
+                carries.push(latest_carries(&ledger, number, until)?);
             }
         }
     }
     let latest = control.fences().last().map(|(fence, _)| fence);
-    let ends = source_ends(plan, &lanes, latest).map_err(|error| error.what);
-    Ok(Status::new(&plan.name, plan.ledger_topic(), &control, &lanes, ends))
+    let source = answering_source(plan);
+    let ends = source.as_ref().map_err(|error| error.what.clone());
+    let ends =
+        ends.and_then(|(_, admin)| source_ends(admin, &lanes, latest).map_err(|error| error.what));
+    let mut status = Status::new(&plan.name, plan.ledger_topic(), &control, &lanes, ends);
+    if let Ok((source, admin)) = &source
+        && status.source_silent.is_none()
+    {
+        let pace = pace(&carries, now_ms());
+        let behind = behind(&status);
+        let found = outlooks(source, admin, &behind, pace, now_ms());
+        status.take_outlooks(found.map_err(|error| error.what));
+    }
+    Ok(status)
+}
+
+/// The latest transactions of a lane, when and how many bytes: enough to tell its pace.
+fn latest_carries(ledger: &LedgerReader, lane: u32, until: i64) -> Result<Vec<(i64, u64)>> {
+    /// Offsets of the ledger; a transaction takes two.
+    const LATEST: i64 = 200;
+    let mut carries = Vec::new();
+    ledger.entries(lane, (until - LATEST).max(0), until, &mut |_, entry| {
+        if let Entry::Carry(carry) = entry {
+            carries.push((carry.at, carry.partitions.iter().map(|one| one.bytes).sum()));
+        }
+        Ok(())
+    })?;
+    Ok(carries)
+}
+
+/// Partitions that are not copied to their ends.
+fn behind(status: &Status) -> Vec<Behind> {
+    let (records, bytes) = status.moved();
+    let average = bytes.checked_div(records).unwrap_or(0);
+    let lines = status.partitions.iter().filter(|line| line.lag().is_some_and(|lag| lag > 0));
+    lines
+        .filter_map(|line| {
+            let (position, bytes) = (line.position?, line.bytes_behind(average)?);
+            Some(Behind { at: line.at.clone(), position, bytes })
+        })
+        .collect()
+}
+
+/// A source that may be gone for good is not waited for.
+fn answering_source(plan: &Plan) -> Result<(Connection, Admin)> {
+    let source = connection(plan, Side::Source);
+    source.probe(SOURCE_PATIENCE)?;
+    let admin = Admin::connect(&source)?;
+    Ok((source, admin))
 }
 
 /// Log ends of all partitions of the topics that ledger or fence names, as far as these are there, new
 /// partitions of them as well; none for one whose leader does not tell.
 fn source_ends(
-    plan: &Plan,
+    admin: &Admin,
     lanes: &[LaneState],
     fence: Option<&Fence>,
 ) -> Result<BTreeMap<TopicPartition, Option<i64>>> {
-    let source = connection(plan, Side::Source);
-    source.probe(SOURCE_PATIENCE)?;
-    let admin = Admin::connect(&source)?;
     let bound = lanes.iter().flat_map(|lane| lane.partitions.keys().cloned());
     let fenced = fence.into_iter().flat_map(|fence| fence.iter().map(|(at, _)| at));
     let topics: BTreeSet<Arc<str>> = bound.chain(fenced).map(|at| at.topic).collect();

@@ -14,6 +14,7 @@ pub mod facts;
 pub mod fixture;
 pub mod gather;
 mod murmur2;
+mod outlook;
 mod planned;
 pub mod resources;
 mod rules;
@@ -26,8 +27,10 @@ use std::sync::Arc;
 
 pub use allow::overrides;
 pub use catalogue::{ASSUMABLE, CATALOGUE, Rule, names};
+pub use outlook::{Outlook, Risk, pace};
 pub use planned::planned_configs;
-pub use rules::{MissingAcl, framed, missing_acls, schema_rows};
+pub use rules::race::Race;
+pub use rules::{MissingAcl, expires, framed, missing_acls, schema_rows};
 pub use verdict::{Finding, Severity, Verdict, Verdicts};
 
 use crate::plan::Plan;

@@ -103,6 +103,12 @@ pub(super) enum Call {
 
 /// What an error means (design, section 4).
 pub(super) fn classify(call: Call, fault: &Fault) -> Class {
+    // The member id is an old one: of another process with our name, or of our own membership, which has joined
+    // anew while the offsets waited for their coordinator (measured with one that was restarted). The
+    // membership knows which: it is fenced within a heartbeat, or it is not.
+    if call == Call::SendOffsets && fault.code == Code::FENCED_INSTANCE_ID {
+        return Class::NotMember;
+    }
     if let Some(class) = whatever_the_call(fault.code) {
         return class;
     }
@@ -243,7 +249,7 @@ mod tests {
             (Call::Produce, fault(Code::TOPIC_DENIED), Class::Final),
             (Call::SendOffsets, aborting(Code::UNKNOWN_MEMBER), Class::NotMember),
             (Call::SendOffsets, aborting(Code::ILLEGAL_GENERATION), Class::NotMember),
-            (Call::SendOffsets, fatal(Code::FENCED_INSTANCE_ID), Class::TakenOver),
+            (Call::SendOffsets, fatal(Code::FENCED_INSTANCE_ID), Class::NotMember),
             (Call::SendOffsets, fault(Code::TIMED_OUT), Class::Abort),
             (Call::SendOffsets, aborting(Code::UNKNOWN_TOPIC_OR_PARTITION), Class::Abort),
             (Call::SendOffsets, fatal(Code::PRODUCER_FENCED), Class::Fenced),

@@ -30,6 +30,7 @@ pub mod lane;
 pub mod mode;
 pub mod moving;
 pub mod orphans;
+pub mod outlook;
 pub mod pairs;
 pub mod plan_entry;
 pub mod preflight;

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::check::{Outlook, Risk};
 use crate::ledger::{ControlState, LaneState};
 use crate::plan::{TopicPartition, lane_of};
 
@@ -65,6 +66,8 @@ pub struct PartitionLine {
     pub gone: u64,
     /// What the latest proof says of it.
     pub proof: Option<ProofLine>,
+    /// How its retention race stands, where something of it is not copied and the source tells.
+    pub outlook: Option<Outlook>,
 }
 
 /// What the latest proof said of one partition.
@@ -115,6 +118,7 @@ impl PartitionLine {
             untimed: 0,
             gone: 0,
             proof: None,
+            outlook: None,
         }
     }
 
@@ -126,6 +130,17 @@ impl PartitionLine {
     /// Source offset up to which both sides are known to be equal.
     pub fn proved(&self) -> Option<i64> {
         self.proof.filter(|proof| proof.differences == 0).map(|proof| proof.up_to)
+    }
+
+    /// Size of what is not copied, an estimate by what is; `average`: bytes of a record elsewhere.
+    pub fn bytes_behind(&self, average: u64) -> Option<u64> {
+        let average = self.bytes.checked_div(self.records).unwrap_or(average);
+        Some(self.lag()?.saturating_mul(average))
+    }
+
+    /// Whether retention may take, or will take, what is not copied of it.
+    pub fn at_risk(&self) -> bool {
+        self.outlook.is_some_and(|one| matches!(one.risk, Risk::Now | Risk::Lost(_) | Risk::Gone))
     }
 
     /// Offsets that are copied and not proved.
@@ -209,6 +224,8 @@ pub struct Status {
     pub source_silent: Option<String>,
     /// Topics of the ledger that the source, which answered, does not have.
     pub gone: Vec<String>,
+    /// Why nobody knows how the retention race stands, if that could not be asked.
+    pub race_unknown: Option<String>,
 }
 
 impl Status {
@@ -305,6 +322,19 @@ impl Status {
                 .collect(),
             source_silent,
             gone,
+            race_unknown: None,
+        }
+    }
+
+    /// Takes over how the retention race stands.
+    pub fn take_outlooks(&mut self, found: Result<BTreeMap<TopicPartition, Outlook>, String>) {
+        match found {
+            Ok(found) => {
+                for line in &mut self.partitions {
+                    line.outlook = found.get(&line.at).copied();
+                }
+            }
+            Err(why) => self.race_unknown = Some(why),
         }
     }
 

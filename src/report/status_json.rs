@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::numbers::time;
 use super::out::SCHEMA;
 use super::status::{Stage, Status};
+use crate::check::Risk;
 
 impl Stage {
     /// The stable word of `--json`.
@@ -53,6 +54,7 @@ impl Status {
                 "error": self.source_silent,
                 "gone": self.gone,
                 "unseen_partitions": self.unseen(),
+                "retention_error": self.race_unknown,
             },
             "records": records,
             "bytes": bytes,
@@ -74,6 +76,15 @@ impl Status {
                 "unproved": line.unproved(),
                 "differences": line.proof.map(|proof| proof.differences),
                 "proof_at_ms": line.proof.map(|proof| proof.at),
+                "retention": line.outlook.map(|outlook| json!({
+                    "risk": outlook.risk.word(),
+                    "deleted_at_ms": outlook.deleted_at,
+                    "reached_at_ms": outlook.reached_at,
+                    "lost_from_ms": match outlook.risk {
+                        Risk::Lost(from) => Some(from),
+                        _ => None,
+                    },
+                })),
             })).collect::<Vec<_>>(),
             "lanes": self.lanes.iter().map(|lane| json!({
                 "lane": lane.lane,

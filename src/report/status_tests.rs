@@ -278,7 +278,7 @@ fn the_json_has_a_stable_shape() {
     assert_eq!(
         json["partitions"][0].to_string(),
         format!(
-            r#"{{"topic":"orders","partition":0,"target_topic":"new.orders","lane":{lane},"position":10,"fence":10,"log_end":12,"lag":2,"records":2,"bytes":1000,"untimed":1,"gone":8,"proved":null,"unproved":10,"differences":null,"proof_at_ms":null}}"#
+            r#"{{"topic":"orders","partition":0,"target_topic":"new.orders","lane":{lane},"position":10,"fence":10,"log_end":12,"lag":2,"records":2,"bytes":1000,"untimed":1,"gone":8,"proved":null,"unproved":10,"differences":null,"proof_at_ms":null,"retention":null}}"#
         )
     );
     assert_eq!(
@@ -305,6 +305,54 @@ fn the_json_has_a_stable_shape() {
             "proof"
         ]
     );
+}
+
+#[test]
+fn what_retention_takes_before_the_copy_is_there_is_said_partition_by_partition() {
+    let mut status = status(&control(vec![]), Ok(ends()));
+    assert!(!status.render_text().contains("  race "));
+    let lost = Outlook {
+        deleted_at: Some(NOON),
+        reached_at: Some(NOON + 7_200_000),
+        risk: Risk::Lost(NOON + 3_600_000),
+    };
+    let won = Outlook { risk: Risk::None, ..lost };
+    status.take_outlooks(Ok([(orders(0), won), (orders(1), lost)].into()));
+    let text = status.render_text();
+    let row = "  race     orders-1: the source may delete its first uncopied record from \
+               2026-03-01T02:00:00Z on, and overtakes the copy at 2026-03-01T03:00:00Z; the copy \
+               reaches its end at 2026-03-01T04:00:00Z\n";
+    assert!(text.contains(row), "{text}");
+    assert!(!text.contains("orders-0:"), "{text}");
+    let json = status.to_json();
+    assert_eq!(json["partitions"][0]["retention"]["risk"], "none");
+    assert_eq!(json["partitions"][1]["retention"]["lost_from_ms"], NOON + 3_600_000);
+    let now = Outlook { reached_at: None, risk: Risk::Now, ..lost };
+    status.take_outlooks(Ok([(orders(1), now)].into()));
+    assert!(status.render_text().contains(
+        "orders-1: the source may delete its first uncopied records at any moment; how fast the copy is \
+         nobody knows\n"
+    ));
+    status.take_outlooks(Ok([(orders(1), Outlook::GONE)].into()));
+    let gone = "  race     orders-1: the source has deleted its first uncopied records\n";
+    assert!(status.render_text().contains(gone));
+    assert_eq!(status.to_json()["partitions"][1]["retention"]["risk"], "gone");
+    status.take_outlooks(Err("no right".into()));
+    assert_eq!(status.to_json()["source"]["retention_error"], "no right");
+    assert!(
+        status
+            .render_text()
+            .contains("  race     what retention deletes next is not known: no right\n")
+    );
+}
+
+#[test]
+fn what_is_not_copied_is_estimated_by_what_is() {
+    let status = status(&control(vec![]), Ok(ends()));
+    let [copied, bound] = &status.partitions[..] else { panic!("two partitions") };
+    // 1,000 bytes of 2 records; 2 and 1,510 offsets are left.
+    assert_eq!(copied.bytes_behind(7), Some(1_000));
+    assert_eq!(bound.bytes_behind(7), Some(10_570));
 }
 
 fn done() -> Entry {

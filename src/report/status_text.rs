@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::numbers::{bytes, count, counted, or_dash, time};
 use super::status::{FenceLine, Proved, Stage, Status};
 use super::table::{Align, table};
+use crate::check::{Outlook, Risk};
 
 /// Refusals that are shown; the ledger has them all.
 const REFUSALS: usize = 5;
@@ -80,6 +81,7 @@ impl Status {
                 ),
             )),
         }
+        facts.extend(self.race().into_iter().map(|text| ("race", text)));
         if !self.gone.is_empty() {
             let topics = self.gone.join("`, `");
             facts.push(("source", format!("`{topics}` is in the ledger, and not on the source")));
@@ -100,6 +102,23 @@ impl Status {
             facts.push(("gone", value));
         }
         facts
+    }
+
+    /// Partitions of which retention may take what is not copied; when, and when the copy is there.
+    fn race(&self) -> Vec<String> {
+        /// More would scroll the rest off the screen; `--json` has them all.
+        const SHOWN: usize = 5;
+        if let Some(why) = &self.race_unknown {
+            return vec![format!("what retention deletes next is not known: {why}")];
+        }
+        let at_risk: Vec<_> = self.partitions.iter().filter(|line| line.at_risk()).collect();
+        let shown = at_risk.iter().filter_map(|line| Some((line.at.to_string(), line.outlook?)));
+        let mut lines: Vec<String> =
+            shown.take(SHOWN).map(|(at, outlook)| format!("{at}: {}", risk(outlook))).collect();
+        if at_risk.len() > SHOWN {
+            lines.push(format!("and {} more partitions at risk", at_risk.len() - SHOWN));
+        }
+        lines
     }
 
     fn partition_table(&self) -> Vec<String> {
@@ -191,6 +210,24 @@ impl Proved {
             let whole = self.whole;
             format!("{whole} of {of} up to the position{different}, {behind} to go, at {last}")
         }
+    }
+}
+
+fn risk(outlook: Outlook) -> String {
+    let deleted = match (outlook.risk, outlook.deleted_at) {
+        (Risk::Gone, _) => {
+            return "the source has deleted its first uncopied records".to_owned();
+        }
+        (Risk::Lost(from), Some(first)) => format!(
+            "the source may delete its first uncopied record from {} on, and overtakes the copy at {}",
+            moment(first),
+            moment(from)
+        ),
+        _ => "the source may delete its first uncopied records at any moment".to_owned(),
+    };
+    match outlook.reached_at {
+        Some(at) => format!("{deleted}; the copy reaches its end at {}", moment(at)),
+        None => format!("{deleted}; how fast the copy is nobody knows"),
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod old_sources;
 mod pairs;
+mod races;
 mod records;
 mod rights;
 mod runs;

@@ -1,6 +1,6 @@
 //! A plan of its own per test, and the real binary that runs it.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -12,7 +12,7 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::brokers::{Numbered, Oracle, shared};
+use crate::brokers::{Error, Isolation, Numbered, Oracle, shared};
 
 /// Longer than anything here takes on a busy machine of two cores; only a hang reaches it.
 pub const AT_MOST: Duration = Duration::from_secs(180);
@@ -277,6 +277,30 @@ pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
         assert!(Instant::now() < until, "never came true: {what}");
         std::thread::park_timeout(Duration::from_millis(50));
     }
+}
+
+/// What a copy has otherwise than its source, of which a broker died while it was written to: Kafka's producer may
+/// have written a batch twice around that (seen), so the source, not the rule, is what the target is held against.
+/// The source must have all that was written.
+pub fn unlike_source(
+    source: &Oracle,
+    target: &Oracle,
+    numbered: &Numbered,
+) -> Result<Vec<String>, Error> {
+    let all = |of: &Oracle| of.digest(&numbered.topic, Isolation::ReadCommitted);
+    let ids = source.ids(&numbered.topic, Isolation::ReadCommitted)?;
+    let ids = ids.iter().flatten().flat_map(|run| (0..run.count).map(|n| run.first + n * run.step));
+    let held: BTreeSet<i64> = ids.collect();
+    let mut unlike = Vec::new();
+    if held.len() as u64 != numbered.count || held.contains(&-1) {
+        unlike.push(format!("the source has {} of {} records", held.len(), numbered.count));
+    }
+    for (source, target) in all(source)?.into_iter().zip(all(target)?) {
+        if source != target {
+            unlike.push(format!("{source:?} became {target:?}"));
+        }
+    }
+    Ok(unlike)
 }
 
 /// Waits until the target holds exactly these, as the oracle reads it.

@@ -5,7 +5,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use nix::sys::signal::Signal;
 
 use super::crowd::{Crowd, PARTITIONS};
-use super::harness::{Migration, await_exactly, eventually};
+use super::harness::{Migration, eventually, unlike_source};
+use crate::brokers::distribution::Release;
 use crate::brokers::{Cluster, Error, Numbered, Oracle, Writing};
 use crate::faults::random::stream::{Stream, written_while};
 
@@ -19,8 +20,12 @@ struct Pair {
 fn pair() -> &'static Mutex<Pair> {
     static PAIR: OnceLock<Result<Mutex<Pair>, Error>> = OnceLock::new();
     let start = || {
-        let start = |name| Cluster::builder(name).heap_mb(256).start();
-        let (source, target) = (start("outage-source")?, start("outage-target")?);
+        let start = |name, release| {
+            Cluster::builder(name).heap_mb(256).quick_restart().release(release).start()
+        };
+        // When its only broker comes back, Kafka 4.3.0 leaves transactions open for ever (KAFKA-20734).
+        let (source, target) =
+            (start("outage-source", Release::Pinned)?, start("outage-target", Release::V3_9)?);
         let oracles = (Oracle::start(&source.bootstrap())?, Oracle::start(&target.bootstrap())?);
         Ok(Mutex::new(Pair { source, target, oracles }))
     };
@@ -60,7 +65,9 @@ fn a_tail_outlives_the_restart_of_either_sides_only_broker() -> Result<(), Error
         }
         Ok(())
     })?;
-    await_exactly(target, &written[0]);
+    eventually("the target holds what was written", || {
+        unlike_source(source, target, &written[0]).is_ok_and(|unlike| unlike.is_empty())
+    });
     tail.signal(Signal::SIGTERM);
     assert_eq!(tail.finish().expect(0).json()["result"], "tail-stopped");
     Ok(())

@@ -12,7 +12,7 @@ mod names;
 mod open;
 pub mod partitions;
 pub mod policy;
-mod race;
+pub mod race;
 mod refusals;
 mod replicas;
 mod retention;
@@ -25,6 +25,7 @@ mod timestamps;
 mod transactions;
 
 pub use acls::{MissingAcl, missing as missing_acls};
+pub use retention::expires;
 pub use schemas::{framed, rows as schema_rows};
 
 use std::cell::OnceCell;

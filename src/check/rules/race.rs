@@ -58,27 +58,43 @@ pub enum Ending {
 impl Race {
     /// Says how it ends.
     pub fn ending(&self) -> Ending {
-        let by_time = self.retention_ms.map(|retention| {
-            let seconds =
-                |ms: i64| seconds(ms.saturating_sub(self.now_ms).saturating_add(retention));
-            self.between(seconds(self.first_ms), seconds(self.last_ms) - self.copy_seconds)
-        });
-        let by_size = self.retention_bytes.and_then(|limit| {
-            let written = seconds(self.last_ms.saturating_sub(self.first_ms));
-            // An estimate without compression; on disk a broker never holds more than the limit.
-            let bytes = float(self.bytes.min(limit.max(1)));
-            let per_second = bytes / written;
-            // Without writing nothing is ever deleted by size.
-            (written > 0.0 && per_second > 0.0).then(|| {
-                let first = (float(limit) - bytes) / per_second;
-                self.between(first, float(limit) / per_second - self.copy_seconds)
-            })
-        });
+        let ending = |(first, last)| self.between(first, last - self.copy_seconds);
         let worse = |a: Ending, b: Ending| if a.margin() <= b.margin() { a } else { b };
-        match (by_time, by_size) {
+        match (self.by_time().map(ending), self.by_size().map(ending)) {
             (Some(a), Some(b)) => worse(a, b),
             (a, b) => a.or(b).unwrap_or(Ending::Won(f64::INFINITY)),
         }
+    }
+
+    /// When the first uncopied record may be deleted; none: never.
+    pub fn first_deleted_ms(&self) -> Option<i64> {
+        let firsts = [self.by_time(), self.by_size()].into_iter().flatten().map(|(first, _)| first);
+        let first = firsts.reduce(f64::min)?;
+        Some(self.now_ms.saturating_add(millis(first)))
+    }
+
+    /// When the copy reaches the end.
+    pub fn reached_ms(&self) -> i64 {
+        self.now_ms.saturating_add(millis(self.copy_seconds))
+    }
+
+    /// In how many seconds the first and the last uncopied record expire.
+    fn by_time(&self) -> Option<(f64, f64)> {
+        let retention = self.retention_ms?;
+        let expires = |ms: i64| seconds(ms.saturating_sub(self.now_ms).saturating_add(retention));
+        Some((expires(self.first_ms), expires(self.last_ms)))
+    }
+
+    /// The same where the partition may only have a size.
+    fn by_size(&self) -> Option<(f64, f64)> {
+        let limit = self.retention_bytes?;
+        let written = seconds(self.last_ms.saturating_sub(self.first_ms));
+        // An estimate without compression; on disk a broker never holds more than the limit.
+        let bytes = float(self.bytes.min(limit.max(1)));
+        let per_second = bytes / written;
+        // Without writing nothing is ever deleted by size.
+        (written > 0.0 && per_second > 0.0)
+            .then(|| ((float(limit) - bytes) / per_second, float(limit) / per_second))
     }
 
     /// `first`, `last`: seconds between reaching and deletion at both ends.

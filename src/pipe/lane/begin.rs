@@ -1,6 +1,5 @@
 //! From owning a lane to copying: fence, read the ledger, judge, bind.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::cluster::At;
@@ -116,63 +115,6 @@ where
     fn read_ledger(&mut self) -> Result<LaneState, Halt> {
         let log_end = self.settled_log_end()?;
         Ok(self.shared.clusters.ledger().lane(self.number, log_end)?)
-    }
-
-    /// The ledger partition's log end, once the last stable offset has reached it.
-    pub(super) fn settled_log_end(&self) -> Result<i64, Halt> {
-        let ledger = self.shared.clusters.ledger();
-        let wanted = ledger.ends(self.number)?;
-        if wanted.log_start > 0 {
-            return Err(Halt::Person(
-                Error::refused(
-                    "ledger-damaged",
-                    format!(
-                        "ledger `{}` starts at offset {}, not at 0",
-                        ledger.partition(self.number),
-                        wanted.log_start
-                    ),
-                )
-                .hint("records of the ledger were deleted; it cannot be trusted any more"),
-            ));
-        }
-        let mut stable = wanted.last_stable;
-        while stable < wanted.log_end {
-            self.still_ours()?;
-            self.say(format!(
-                "an open transaction on target {} (last stable offset {stable}, log end {})",
-                ledger.partition(self.number),
-                wanted.log_end
-            ));
-            self.pause(Duration::from_millis(20));
-            stable = ledger.ends(self.number)?.last_stable;
-        }
-        Ok(wanted.log_end)
-    }
-
-    /// Waits for transactions on the lane's target partitions that were open when it began. Its own
-    /// were ended by the fencing: these are somebody else's, and whether their records become
-    /// visible must be known before others are written behind them.
-    fn settle_targets(&self) -> Result<(), Halt> {
-        let clusters = &self.shared.clusters;
-        let targets: Vec<_> = self.pairs.iter().map(|pair| pair.target.clone()).collect();
-        // A missing partition is for the judge.
-        let ends = |which| -> Result<BTreeMap<TopicPartition, i64>, Halt> {
-            let answers = clusters.offsets(Side::Target, &targets, which)?.into_iter();
-            Ok(answers.filter_map(|(at, answer)| Some((at, answer.ok()?.offset))).collect())
-        };
-        let wanted = ends(At::LogEnd)?;
-        loop {
-            let stable = ends(At::LastStable)?;
-            let open = wanted.iter().find(|(at, end)| stable.get(at).is_some_and(|s| s < end));
-            let Some((at, end)) = open else { return Ok(()) };
-            self.still_ours()?;
-            self.say(format!(
-                "an open transaction of somebody else on target {at} (last stable offset {}, log \
-                 end {end})",
-                stable[at]
-            ));
-            self.pause(Duration::from_millis(50));
-        }
     }
 
     fn check_bound(&mut self) -> Result<(), Halt> {

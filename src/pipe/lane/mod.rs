@@ -16,6 +16,7 @@ mod doubt;
 mod ends;
 #[cfg(test)]
 mod model;
+mod settled;
 mod waits;
 
 use std::collections::BTreeMap;

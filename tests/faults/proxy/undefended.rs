@@ -17,6 +17,7 @@ use super::proxies;
 use super::rule::{Fate, When};
 use super::wire::TXN_OFFSET_COMMIT;
 use crate::brokers::{Error, Isolation, Oracle, Record, shared};
+use crate::pipe::harness::eventually;
 
 const WAIT: Duration = Duration::from_secs(120);
 
@@ -79,6 +80,11 @@ fn ended_late(topic: &str, commits: bool) -> Result<Undefended, Error> {
     it.begin();
     it.write(0, "two");
     assert_eq!(held.release(), 0, "the broker takes it for the end of this transaction");
+    // The coordinator answers before it has written the markers: what comes before them is of the transaction still.
+    let oracle = &shared::clusters().target_oracle;
+    let is_over =
+        || oracle.list_offsets(topic).is_ok_and(|found| found[0].stable == found[0].latest);
+    eventually("the transaction is over on the broker", is_over);
     Ok(it)
 }
 

@@ -9,10 +9,11 @@ use nix::sys::signal::Signal;
 use super::schedule::{Dice, Fault, Role, Side};
 use super::stream::{Stream, written_while};
 use super::workers::{NAMES, Workers};
+use crate::brokers::distribution::Release;
 use crate::brokers::{Cluster, Error, Numbered, Oracle, Record, Writing};
 use crate::faults::proxy::line::Line;
 use crate::faults::proxy::server::Proxy;
-use crate::pipe::harness::{Migration, eventually};
+use crate::pipe::harness::{Migration, eventually, unlike_source};
 
 /// A source of one broker and a target of three, each behind a proxy.
 pub struct Clusters {
@@ -26,13 +27,15 @@ pub struct Clusters {
 
 impl Clusters {
     pub fn start(name: &str) -> Result<Clusters, Error> {
-        let of = |side: &str, brokers: usize| {
+        let of = |side: &str, brokers: usize, release: Release| {
             let name = format!("random-{name}-{side}");
-            Cluster::builder(&name).brokers(brokers).quick_restart().proxied().start()
+            let builder = Cluster::builder(&name).brokers(brokers).release(release);
+            builder.quick_restart().proxied().start()
         };
         let (source, target) = std::thread::scope(|scope| {
-            let source = scope.spawn(|| of("source", 1));
-            let target = of("target", 3)?;
+            // When its only broker comes back, Kafka 4.3.0 leaves transactions open for ever (KAFKA-20734).
+            let source = scope.spawn(|| of("source", 1, Release::V3_9));
+            let target = of("target", 3, Release::Pinned)?;
             Ok::<_, Error>((source.join().expect("starting does not panic")?, target))
         })?;
         Ok(Clusters {
@@ -127,7 +130,7 @@ impl<'a> World<'a> {
         self.told("copied to the end and proved");
         for numbered in &written {
             assert!(numbered.count > 0, "nothing was written to {}", numbered.topic);
-            let differences = target.check_numbered(numbered)?;
+            let differences = unlike_source(source, target, numbered)?;
             assert!(differences.is_empty(), "{}: {differences:#?}\n{self}", numbered.topic);
         }
         let added: Vec<_> =
