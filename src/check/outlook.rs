@@ -14,7 +14,8 @@ pub enum Risk {
     Lost(i64),
     /// The first uncopied records are deleted.
     Gone,
-    /// Nothing may be deleted yet; how fast the copy is nobody knows.
+    /// Nothing is deleted yet as far as anybody can tell; how fast the copy is, or what the source keeps, is
+    /// not known.
     Unknown,
 }
 
@@ -45,6 +46,11 @@ impl Risk {
 impl Outlook {
     /// Of a partition whose log starts behind what is to be copied next.
     pub const GONE: Self = Self { deleted_at: None, reached_at: None, risk: Risk::Gone };
+
+    /// Of a partition of which nothing expires.
+    pub const KEPT: Self = Self { deleted_at: None, reached_at: None, risk: Risk::None };
+    /// Of one that does not tell what it keeps, or how old its records are.
+    pub const UNKNOWN: Self = Self { deleted_at: None, reached_at: None, risk: Risk::Unknown };
 
     /// Judges a race; `copy_seconds` to its end are none where nobody knows how fast the copy is, or which
     /// timestamp is the last.

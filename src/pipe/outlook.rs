@@ -20,7 +20,7 @@ pub struct Behind {
 /// The limits of a topic whose records expire: milliseconds and bytes.
 type Limits = (Option<i64>, Option<u64>);
 
-/// The outlook of every partition that is behind; without those of which the source does not tell enough.
+/// The outlook of every partition that is behind: unknown where the source does not tell enough.
 /// `pace`: bytes per second of the whole copy.
 pub fn outlooks(
     source: &Connection,
@@ -40,17 +40,25 @@ pub fn outlooks(
         let start = starts.get(&one.at).and_then(|told| told.as_ref().ok());
         start.is_some_and(|start| start.offset > one.position)
     };
-    let there: Vec<&Behind> = behind.iter().filter(|one| !is_gone(one)).collect();
+    let expires = |one: &Behind| {
+        limits.get(&*one.at.topic).is_some_and(|(ms, bytes)| ms.is_some() || bytes.is_some())
+    };
+    let there: Vec<&Behind> = behind.iter().filter(|one| expires(one) && !is_gone(one)).collect();
     let firsts = firsts(source, &there)?;
     let asked: Vec<TopicPartition> = firsts.keys().cloned().collect();
     let newest = admin.newest(&asked)?.unwrap_or_default();
     let copy_seconds = pace.map(|pace| seconds(behind.iter().map(|one| one.bytes).sum(), pace));
     let outlook = |one: &Behind| {
         if is_gone(one) {
-            return Some((one.at.clone(), Outlook::GONE));
+            return Outlook::GONE;
         }
-        let (retention_ms, retention_bytes) = *limits.get(&*one.at.topic)?;
-        let first_ms = *firsts.get(&one.at)?;
+        let Some((retention_ms, retention_bytes)) = limits.get(&*one.at.topic).copied() else {
+            return Outlook::UNKNOWN;
+        };
+        if retention_ms.is_none() && retention_bytes.is_none() {
+            return Outlook::KEPT;
+        }
+        let Some(first_ms) = firsts.get(&one.at).copied() else { return Outlook::UNKNOWN };
         let last_ms = newest.get(&one.at).and_then(|told| told.as_ref().ok().copied().flatten());
         let race = Race {
             now_ms,
@@ -61,9 +69,9 @@ pub fn outlooks(
             bytes: one.bytes,
             copy_seconds: 0.0,
         };
-        Some((one.at.clone(), Outlook::of(&race, copy_seconds.filter(|_| last_ms.is_some()))))
+        Outlook::of(&race, copy_seconds.filter(|_| last_ms.is_some()))
     };
-    Ok(behind.iter().filter_map(outlook).collect())
+    Ok(behind.iter().map(|one| (one.at.clone(), outlook(one))).collect())
 }
 
 #[expect(clippy::cast_precision_loss, reason = "an estimate")]

@@ -20,9 +20,9 @@ use super::{Halt, Lane, LaneEnd};
 const IDLE: Duration = Duration::from_millis(100);
 /// How long a lane waits for room in the producer's queue before it offers the rest again.
 const FULL: Duration = Duration::from_millis(1);
-/// So many records make a transaction while a refused one is looked for. Sent one by one they wait for each other:
-/// on a link of 300 ms these take 30 s, and a look at the source, up to 8,192 records, would take longer than the
-/// transaction's time-out. Few enough in the model, whose looks bring one to five, that they are more than one
+/// So many records make a transaction while a refused one is looked for. Sent one by one, five of them are under way at
+/// a time: on a link of 300 ms these take 6 s, and a look at the source, up to 8,192 records, would take longer than
+/// the transaction's time-out. In the model, whose looks bring one to five, so few that they are more than one
 /// transaction.
 const FEW: usize = if cfg!(test) { 2 } else { 100 };
 
@@ -148,7 +148,9 @@ where
         let mut from = 0;
         while from < count {
             let few = self.suspects.any();
-            let until = if few { count.min(from + FEW) } else { count };
+            let open = course.open.as_ref().map_or(0, |open| open.moving.records());
+            let room = FEW.saturating_sub(usize::try_from(open).unwrap_or(FEW)).max(1);
+            let until = if few { count.min(from + room) } else { count };
             self.take_some(course, batch, from..until)?;
             from = until;
             let open = course.open.as_ref().map_or(0, |open| open.moving.records());
@@ -181,8 +183,9 @@ where
         let before = open.moving.bytes();
         open.moving.take(batch, records.clone(), course.committed[n]);
         let bytes = open.moving.bytes() - before;
-        self.write(n, batch, records)?;
+        // Before the writing: a record that is refused meanwhile is looked for among all of them.
         self.positions[n] = batch.offset(last) + 1;
+        self.write(n, batch, records)?;
         course.blocked[n] = None;
         course.at_end[n] = false;
         if let Some(bucket) = &self.shared.bucket {

@@ -101,6 +101,8 @@ pub struct Lane<S, T> {
     renew: bool,
     /// Each record goes in a request of its own.
     one_by_one: bool,
+    /// When the lane began, a transaction of its own had no marker everywhere, and its next one has to do.
+    unmarked: bool,
     /// A record was refused: of which transaction, and of which small one.
     suspects: Suspects,
     /// The group lost offsets or fell behind: the next transaction writes all of the lane's.
@@ -152,6 +154,7 @@ where
             rule,
             renew: false,
             one_by_one: false,
+            unmarked: false,
             suspects: Suspects::default(),
             rewrite_group: false,
             unrecorded: Vec::new(),

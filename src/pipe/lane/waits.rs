@@ -12,6 +12,7 @@ use crate::plan::TopicPartition;
 
 use super::begin::GROUP_SETTLES;
 use super::copy::Course;
+use super::settled::unmarked;
 use super::{Halt, Lane};
 
 /// A source that brings nothing for so long is asked whether it is there: the client tries on for
@@ -126,6 +127,9 @@ where
             self.still_ours()?;
             let what =
                 format!("the last transaction to become visible on target {at} (below {next})");
+            if self.now() >= until && self.unmarked {
+                return Err(unmarked(at, *next).into());
+            }
             if self.now() >= until {
                 return Err(ClusterError::new(Side::Target, Class::Retriable, what).into());
             }

@@ -1,12 +1,12 @@
-//! A refused record is looked for with one request for each record, over a link on which that takes longer
-//! than a transaction may.
+//! A refused record is looked for over a link on which one request for each record of what was read takes longer than
+//! a transaction may: so in small transactions first.
 
 use std::time::Duration;
 
 use crate::brokers::{Error, Numbered, Record, shared};
 use crate::faults::proxy::case::Case;
 
-/// Of which five are under way at a time, so that all of them take 20 s.
+/// Sent one by one, five at a time, all of them would take 20 s.
 const RECORDS: u64 = 2_000;
 const ROUND_TRIP: Duration = Duration::from_millis(50);
 /// The time-out of a transaction, and of a record in it.
