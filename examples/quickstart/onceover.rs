@@ -18,7 +18,17 @@ pub const PLAN: &str = "examples/quickstart.toml";
 pub fn build() -> Result<PathBuf, Error> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let profile = if cfg!(debug_assertions) { "dev" } else { "release" };
-    let output = Command::new(cargo)
+    let mut command = Command::new(cargo);
+    // What Cargo tells a program about itself is no setting of a build, but build scripts watch it (ring's does), and
+    // all that depends on them would be built a second time.
+    let told = std::env::vars_os().map(|(name, _)| name);
+    for name in told.filter(|name| {
+        let name = name.to_string_lossy();
+        name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
+    }) {
+        command.env_remove(name);
+    }
+    let output = command
         .args(["build", "--profile", profile, "--bin", "onceover", "--example", "quickstart"])
         .args(["--message-format", "json-render-diagnostics"])
         .current_dir(env!("CARGO_MANIFEST_DIR"))

@@ -9,7 +9,9 @@
 //!   [`failpoint`]: where the fault suite strikes.
 //! - Pure rules: [`batch`] (when to commit), [`decide`] (what an error means), [`ending`] (how a run ends), [`refuse`] (what must
 //!   not be copied), [`deletions`] (what may have expired unread), [`bound`] (what the ledger is bound to), [`moving`] (what a transaction becomes),
-//!   [`orphans`] (lanes that the group forgot), [`plan_entry`], [`rate`], [`scope`].
+//!   [`orphans`] (lanes that the group forgot), [`suspects`] (where a refused record is looked for), [`plan_entry`],
+//!   [`rate`], [`scope`].
+//! - [`outlook`]: what `status` asks the source about what is not copied.
 
 pub mod ask;
 pub mod batch;

@@ -11,14 +11,35 @@ use crate::plan::TopicPartition;
 /// Per partition, up to where was read when the record was refused.
 type Read = BTreeMap<TopicPartition, i64>;
 
+/// Records of a small transaction. Sent one by one, five of them are under way at a time: on a link of 300 ms these
+/// take 6 s, and a look at the source, up to 8,192 records, would take longer than the transaction's time-out.
+const FEW: u64 = 100;
+
 /// The transaction that was refused, and the small one within it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Suspects {
     large: Option<Read>,
     small: Option<Read>,
+    few: u64,
+}
+
+impl Default for Suspects {
+    fn default() -> Self {
+        Self::by(FEW)
+    }
 }
 
 impl Suspects {
+    /// None yet; to be looked for in transactions of so many records.
+    pub fn by(few: u64) -> Self {
+        Self { large: None, small: None, few }
+    }
+
+    /// How many more records a transaction may take that has `open` of them; none: as many as come.
+    pub fn room(&self, open: u64) -> Option<u64> {
+        self.any().then(|| self.few.saturating_sub(open))
+    }
+
     /// A record was refused, among what was read. Returns whether records are to be sent one by one now.
     pub fn closer(&mut self, read: &Read) -> bool {
         let seen = self.large.is_some();
@@ -66,6 +87,15 @@ mod tests {
         assert!(suspects.any());
         suspects.committed(&read(1_000, 500));
         assert!(!suspects.any());
+    }
+
+    #[test]
+    fn while_it_looks_transactions_are_small_and_else_they_are_not() {
+        let mut suspects = Suspects::by(10);
+        assert_eq!(suspects.room(5_000), None);
+        suspects.closer(&read(1_000, 500));
+        let rooms = [0, 1, 9, 10, 11].map(|open| suspects.room(open));
+        assert_eq!(rooms, [Some(10), Some(9), Some(1), Some(0), Some(0)]);
     }
 
     #[test]

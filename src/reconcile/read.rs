@@ -162,24 +162,22 @@ fn read_job(
     let ranges: Vec<LogRange> = job.iter().map(|task| task.range.clone()).collect();
     let mut failed = None;
     let mut told = vec![(0u64, 0u64); job.len()];
-    let mut seen = 0u64;
     let reached = log.read_each(&ranges, &mut |index, record| {
         if failed.is_none() {
             failed = sink.take(job[index].part, record).err();
         }
-        seen += 1;
-        if seen.is_multiple_of(TELL_EVERY) && failed_elsewhere.load(Ordering::Relaxed) {
-            return ControlFlow::Break(());
-        }
-        if let Some(board) = reading.board {
-            let (records, bytes) = &mut told[index];
-            *records += 1;
-            *bytes += record.bytes() as u64;
-            if *records == TELL_EVERY {
+        let (records, bytes) = &mut told[index];
+        *records += 1;
+        *bytes += record.bytes() as u64;
+        if *records == TELL_EVERY {
+            if failed_elsewhere.load(Ordering::Relaxed) {
+                return ControlFlow::Break(());
+            }
+            if let Some(board) = reading.board {
                 board.moved(&job[index].shown, record.offset + 1, *records, *bytes, 0);
-                (*records, *bytes) = (0, 0);
                 failed = failed.take().or_else(|| unless_stopped(board).err());
             }
+            (*records, *bytes) = (0, 0);
         }
         if failed.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;

@@ -17,6 +17,7 @@ pub mod progress;
 pub mod screen;
 pub mod status;
 mod status_json;
+pub mod status_partition;
 mod status_text;
 pub mod summary;
 mod table;

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use super::numbers::{bytes, count, counted, or_dash, time};
-use super::status::{FenceLine, Proved, Stage, Status};
+use super::status::{FenceLine, Stage, Status};
+use super::status_partition::{PartitionLine, Proved};
 use super::table::{Align, table};
 use crate::check::{Outlook, Risk};
 
@@ -122,7 +123,7 @@ impl Status {
     }
 
     fn partition_table(&self) -> Vec<String> {
-        let renamed = |line: &super::status::PartitionLine| {
+        let renamed = |line: &PartitionLine| {
             line.target_topic.clone().filter(|target| **target != *line.at.topic)
         };
         let any_renamed = self.partitions.iter().any(|line| renamed(line).is_some());

@@ -56,7 +56,9 @@ pub fn lock(path: &Path) -> Result<File, Error> {
 fn name() -> String {
     let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
     let exe = std::env::current_exe().unwrap_or_default();
-    let stem = exe.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let stem = exe.file_stem().unwrap_or_default().to_string_lossy();
+    // Linux says so of a binary that was built anew while it runs.
+    let stem = stem.trim_end_matches(" (deleted)");
     format!("{started}-{stem}-{}", std::process::id())
 }
 

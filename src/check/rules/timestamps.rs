@@ -65,52 +65,44 @@ fn check_bounds(look: &Look<'_>, pair: &PairFacts) -> Verdicts {
     let mut found = Vec::new();
     if before.1 < i64::MAX {
         let (oldest, untold) = first(pair);
-        match oldest {
-            Some(oldest) if now.saturating_sub(oldest) > before.1 => {
-                found.push(Verdict::fail(format!(
-                    "the source's oldest record is of {} ({} old), target `{}={}` takes {}",
-                    time(oldest),
-                    span(now - oldest),
-                    before.0,
-                    before.1,
-                    span(before.1)
-                )));
-            }
-            _ if untold.is_some() => {}
-            _ => found.push(Verdict::pass(format!(
-                "nothing is older than target `{}` ({})",
-                before.0,
-                span(before.1)
-            ))),
-        }
-        found.extend(untold.map(|why| Verdict::unknown(why).about(before.0)));
+        let of = oldest.map(|oldest| (oldest, now.saturating_sub(oldest)));
+        found.extend(within(before, of, untold, ["oldest", "old", "older"]));
     }
     if after.1 < i64::MAX {
         let (newest, untold) = last(pair);
-        match newest {
-            Some(newest) if newest.saturating_sub(now) > after.1 => {
-                found.push(Verdict::fail(format!(
-                    "the source's newest record is of {} ({} ahead), target `{}={}` takes {}",
-                    time(newest),
-                    span(newest - now),
-                    after.0,
-                    after.1,
-                    span(after.1)
-                )));
-            }
-            _ if untold.is_some() => {}
-            _ => found.push(Verdict::pass(format!(
-                "nothing is further ahead than target `{}` ({})",
-                after.0,
-                span(after.1)
-            ))),
-        }
-        found.extend(untold.map(|why| Verdict::unknown(why).about(after.0)));
+        let of = newest.map(|newest| (newest, newest.saturating_sub(now)));
+        found.extend(within(after, of, untold, ["newest", "ahead", "further ahead"]));
     }
     if found.is_empty() {
         found.push(Verdict::pass("the target has no timestamp bounds"));
     }
     Ok(found)
+}
+
+/// Judges the outermost record, its time and how far from now that is, by a bound of the target; `untold` is why
+/// there may be one further out.
+fn within(
+    (name, limit): (&str, i64),
+    outermost: Option<(i64, i64)>,
+    untold: Option<String>,
+    [most, far, further]: [&str; 3],
+) -> Vec<Verdict> {
+    let mut found = Vec::new();
+    match outermost {
+        Some((of, distance)) if distance > limit => found.push(Verdict::fail(format!(
+            "the source's {most} record is of {} ({} {far}), target `{name}={limit}` takes {}",
+            time(of),
+            span(distance),
+            span(limit)
+        ))),
+        _ if untold.is_some() => {}
+        _ => found.push(Verdict::pass(format!(
+            "nothing is {further} than target `{name}` ({})",
+            span(limit)
+        ))),
+    }
+    found.extend(untold.map(|why| Verdict::unknown(why).about(name)));
+    found
 }
 
 /// A time of those partitions that tell it, and why one does not.

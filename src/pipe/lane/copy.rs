@@ -20,11 +20,6 @@ use super::{Halt, Lane, LaneEnd};
 const IDLE: Duration = Duration::from_millis(100);
 /// How long a lane waits for room in the producer's queue before it offers the rest again.
 const FULL: Duration = Duration::from_millis(1);
-/// So many records make a transaction while a refused one is looked for. Sent one by one, five of them are under way at
-/// a time: on a link of 300 ms these take 6 s, and a look at the source, up to 8,192 records, would take longer than
-/// the transaction's time-out. In the model, whose looks bring one to five, so few that they are more than one
-/// transaction.
-const FEW: usize = if cfg!(test) { 2 } else { 100 };
 
 /// What the loop knows about its partitions beside their positions.
 pub(super) struct Course {
@@ -147,14 +142,12 @@ where
         };
         let mut from = 0;
         while from < count {
-            let few = self.suspects.any();
-            let open = course.open.as_ref().map_or(0, |open| open.moving.records());
-            let room = FEW.saturating_sub(usize::try_from(open).unwrap_or(FEW)).max(1);
-            let until = if few { count.min(from + room) } else { count };
+            // A transaction that is full was committed.
+            let room = self.room(course).map(|room| usize::try_from(room).unwrap_or(count).max(1));
+            let until = room.map_or(count, |room| count.min(from.saturating_add(room)));
             self.take_some(course, batch, from..until)?;
             from = until;
-            let open = course.open.as_ref().map_or(0, |open| open.moving.records());
-            if few && open >= FEW as u64 {
+            if self.room(course) == Some(0) {
                 self.commit_few(course)?;
                 if from < count && self.stop.wish() == Wish::Finish {
                     // The rest of the batch is not read on: whoever is next begins here.
@@ -169,6 +162,11 @@ where
             self.advance(course, n, fence);
         }
         self.look_at_fence(course, n)
+    }
+
+    /// How many more records the open transaction may take; none: as many as come.
+    fn room(&self, course: &Course) -> Option<u64> {
+        self.suspects.room(course.open.as_ref().map_or(0, |open| open.moving.records()))
     }
 
     fn take_some(

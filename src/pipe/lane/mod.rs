@@ -101,8 +101,9 @@ pub struct Lane<S, T> {
     renew: bool,
     /// Each record goes in a request of its own.
     one_by_one: bool,
-    /// When the lane began, a transaction of its own had no marker everywhere, and its next one has to do.
-    unmarked: bool,
+    /// Where a transaction of its own had no marker when the lane began, and its next one has to do: up to where the
+    /// partition's records are counted as copied.
+    unmarked: BTreeMap<TopicPartition, i64>,
     /// A record was refused: of which transaction, and of which small one.
     suspects: Suspects,
     /// The group lost offsets or fell behind: the next transaction writes all of the lane's.
@@ -154,7 +155,7 @@ where
             rule,
             renew: false,
             one_by_one: false,
-            unmarked: false,
+            unmarked: BTreeMap::new(),
             suspects: Suspects::default(),
             rewrite_group: false,
             unrecorded: Vec::new(),

@@ -28,9 +28,9 @@ struct Open {
     /// Last stable offset: where the first open transaction begins.
     stable: i64,
     end: i64,
-    /// It begins among what the ledger counts as copied: it was committed, and the lane's next marker in this
-    /// partition ends it if its own was lost.
-    claimed: bool,
+    /// Where what the ledger counts as copied ends, if the transaction begins before that: then it was committed,
+    /// and the lane's next marker in this partition ends it if its own was lost.
+    copied: Option<i64>,
 }
 
 /// What to do about it.
@@ -45,7 +45,7 @@ enum Then {
 
 impl Open {
     fn then(&self, waited: Duration, patience: Duration) -> Then {
-        if self.claimed {
+        if self.copied.is_some() {
             return if waited < HANGS_AFTER { Then::Wait } else { Then::GoOn };
         }
         if waited < patience.max(HANGS_AFTER) { Then::Wait } else { Then::Hangs }
@@ -63,7 +63,7 @@ fn hanging(open: &Open, others: &[Open], waited: Duration) -> Error {
         format!("`--topic {topic} --partition {partition} --start-offset {stable}`")
     };
     let (counted, free): (Vec<_>, Vec<_>) =
-        others.iter().filter(|other| other.at != *at).partition(|other| other.claimed);
+        others.iter().filter(|other| other.at != *at).partition(|other| other.copied.is_some());
     let free: Vec<String> = std::iter::once(open).chain(free).map(arguments).collect();
     let mut hint = format!(
         "a broker that goes down may leave a transaction behind that no coordinator ends: `kafka-transactions.sh \
@@ -101,7 +101,7 @@ where
         let mut stable = wanted.last_stable;
         while stable < end {
             self.still_ours()?;
-            let open = Open { at: at.clone(), stable, end, claimed: false };
+            let open = Open { at: at.clone(), stable, end, copied: None };
             let waited = self.now() - began;
             if open.then(waited, HANGS_AFTER) == Then::Hangs {
                 let state = ledger.lane(self.number, stable)?;
@@ -126,7 +126,8 @@ where
             let open = self.open_targets(&self.state, &wanted)?;
             let then = |one: &Open| one.then(waited, patience);
             let Some(one) = open.iter().find(|one| then(one) != Then::GoOn) else {
-                self.unmarked = !open.is_empty();
+                self.unmarked =
+                    open.into_iter().filter_map(|one| Some((one.at, one.copied?))).collect();
                 return Ok(());
             };
             self.still_ours()?;
@@ -150,8 +151,8 @@ where
             let at = pair.target.clone();
             let (stable, end) = (*stable.get(&at)?, *ends.get(&at)?);
             let copied = state.partitions.get(&pair.source).map(|state| state.target_next);
-            let claimed = copied.is_some_and(|next| stable < next);
-            (stable < end).then_some(Open { at, stable, end, claimed })
+            let copied = copied.filter(|next| stable < *next);
+            (stable < end).then_some(Open { at, stable, end, copied })
         });
         Ok(open.collect())
     }
@@ -188,7 +189,8 @@ mod tests {
     use super::*;
 
     fn open(partition: i32, claimed: bool) -> Open {
-        Open { at: TopicPartition::new("orders", partition), stable: 40, end: 50, claimed }
+        let copied = claimed.then_some(45);
+        Open { at: TopicPartition::new("orders", partition), stable: 40, end: 50, copied }
     }
 
     const LONG: Duration = Duration::from_secs(900);

@@ -127,7 +127,7 @@ where
             self.still_ours()?;
             let what =
                 format!("the last transaction to become visible on target {at} (below {next})");
-            if self.now() >= until && self.unmarked {
+            if self.now() >= until && self.unmarked.get(at) == Some(next) {
                 return Err(unmarked(at, *next).into());
             }
             if self.now() >= until {

@@ -5,14 +5,12 @@ use std::ops::Range;
 
 use super::arena::Arena;
 use super::chunks::Chunks;
+use super::index::Index;
 use super::name::Name;
 use super::rows::{Many, One, Rare, Row};
 use super::table::{Full, Table, chunk_shift};
 use crate::reconcile::key::KeyAt;
 use crate::reconcile::manifest::{Manifest, Place, Seen};
-
-/// Index slot that names no row.
-const EMPTY: u64 = u64::MAX;
 
 /// Bit of a row's number that says: a row of many.
 const MANY: u32 = 1 << 31;
@@ -30,9 +28,6 @@ impl Guess {
     }
 }
 
-/// Slots of the smallest index.
-const SMALLEST_INDEX: usize = 16;
-
 /// A hash table with open addressing over rows of two kinds. A known key of many records costs a look at
 /// its slot and one at its row.
 pub struct FoldTable {
@@ -41,9 +36,7 @@ pub struct FoldTable {
     rare: Chunks<Rare>,
     /// Keys that are too long for a name.
     keys: Arena,
-    /// Hash of the key in the high half, number of the row in the low half. Its length is a power of
-    /// two; it is rebuilt from the rows, so that old and new never exist at once.
-    index: Vec<u64>,
+    index: Index,
     budget: usize,
 }
 
@@ -77,10 +70,9 @@ impl FoldTable {
         names: impl Iterator<Item = &'n Name> + Clone,
         guesses: &mut Vec<Guess>,
     ) {
-        let home = |name: &Name| self.index.get(self.slot(name.hash)).copied().unwrap_or(EMPTY);
-        black_box(names.clone().fold(0, |all, name| all ^ home(name)));
+        black_box(names.clone().fold(0, |all, name| all ^ self.index.home(name.hash)));
         guesses.clear();
-        let row = |name: &Name| self.candidates(name.hash).next().map(|(_, row)| row);
+        let row = |name: &Name| self.index.candidates(name.hash).next().map(|(_, row)| row);
         guesses.extend(names.clone().map(|name| row(name).map_or(Guess::NONE, Guess)));
         // By itself: the fewer instructions between two loads, the more of them are on their way at once.
         let touch = |guess: &Guess| match guess.many() {
@@ -94,20 +86,6 @@ impl FoldTable {
                 black_box(self.name_at(guess.0).1.key.and_then(|key| key.last()));
             }
         }
-    }
-
-    /// Slots and rows with this hash, in the order in which they are tried.
-    fn candidates(&self, hash: u32) -> impl Iterator<Item = (usize, u32)> {
-        let mask = self.index.len().wrapping_sub(1);
-        let first = self.slot(hash);
-        // At least a quarter of the slots is empty; an index without slots has no first one.
-        (first..)
-            .map(move |slot| slot & mask)
-            .map_while(|slot| {
-                self.index.get(slot).filter(|entry| **entry != EMPTY).map(|entry| (slot, *entry))
-            })
-            .filter(move |(_, entry)| (entry >> 32) as u32 == hash)
-            .map(|(slot, entry)| (slot, entry as u32))
     }
 
     fn name_at(&self, row: u32) -> (&Name, KeyAt<'_>) {
@@ -125,7 +103,7 @@ impl FoldTable {
             let (found, at) = self.name_at(row);
             found == name && (long.is_empty() || at.key == Some(long))
         };
-        self.candidates(name.hash).find(|(_, row)| is_it(*row))
+        self.index.candidates(name.hash).find(|(_, row)| is_it(*row))
     }
 
     fn push_to_many(&mut self, many: u32, seen: Seen) -> Result<(), Full> {
@@ -145,13 +123,13 @@ impl FoldTable {
         let last = self.ones.len() as u32 - 1;
         if row != last {
             let hash = self.ones.get(last as usize).name.hash;
-            let of_last = self.candidates(hash).find(|(_, row)| *row == last);
+            let of_last = self.index.candidates(hash).find(|(_, row)| *row == last);
             let (of_last, _) = of_last.expect("each row is in the index");
-            self.index[of_last] = entry(hash, row);
+            self.index.set(of_last, hash, row);
         }
         let one = self.ones.swap_remove(row as usize);
         let many = self.manys.push(Many::of(&one.name, one.start, &one.manifest())) as u32;
-        self.index[slot] = entry(one.name.hash, many | MANY);
+        self.index.set(slot, one.name.hash, many | MANY);
         many
     }
 
@@ -182,7 +160,7 @@ impl FoldTable {
             many.push_rare(seen, &mut self.rare);
             self.manys.push(many) as u32 | MANY
         };
-        self.enter(name.hash, row);
+        self.index.enter(name.hash, row);
         Ok(())
     }
 
@@ -212,48 +190,21 @@ impl FoldTable {
         self.rare.release();
     }
 
-    /// Three quarters of the slots may be taken.
-    fn index_is_full(&self) -> bool {
-        self.len() >= self.index.len() / 4 * 3
-    }
-
     fn index_cost(&self) -> usize {
-        if self.index_is_full() {
-            self.index.len().max(SMALLEST_INDEX) * size_of::<u64>()
-        } else {
-            0
-        }
+        if self.index.is_full(self.len()) { self.index.growth() } else { 0 }
     }
 
     fn grow_index(&mut self) {
-        if self.index_is_full() {
-            let slots = (self.index.len() * 2).max(SMALLEST_INDEX);
-            self.index = Vec::new(); // Given back before the new one is taken.
-            self.index = vec![EMPTY; slots];
+        if self.index.is_full(self.len()) {
+            self.index.grow();
             for row in 0..self.ones.len() as u32 {
-                self.enter(self.ones.get(row as usize).name.hash, row);
+                self.index.enter(self.ones.get(row as usize).name.hash, row);
             }
             for row in 0..self.manys.len() as u32 {
-                self.enter(self.manys.get(row as usize).name.hash, row | MANY);
+                self.index.enter(self.manys.get(row as usize).name.hash, row | MANY);
             }
         }
     }
-
-    fn slot(&self, hash: u32) -> usize {
-        hash as usize & self.index.len().wrapping_sub(1)
-    }
-
-    fn enter(&mut self, hash: u32, row: u32) {
-        let mut slot = self.slot(hash);
-        while self.index[slot] != EMPTY {
-            slot = (slot + 1) & (self.index.len() - 1);
-        }
-        self.index[slot] = entry(hash, row);
-    }
-}
-
-fn entry(hash: u32, row: u32) -> u64 {
-    u64::from(hash) << 32 | u64::from(row)
 }
 
 /// Sorts each chunk by key.
@@ -280,14 +231,14 @@ impl Table for FoldTable {
             manys: Chunks::new(1 << shift),
             rare: Chunks::new(1 << shift),
             keys: Arena::new(shift),
-            index: Vec::new(),
+            index: Index::default(),
             budget,
         }
     }
 
     fn bytes(&self) -> usize {
-        let index = self.index.len() * size_of::<u64>();
-        self.keys.bytes() + self.ones.bytes() + self.manys.bytes() + self.rare.bytes() + index
+        let rows = self.ones.bytes() + self.manys.bytes() + self.rare.bytes();
+        self.keys.bytes() + rows + self.index.bytes()
     }
 
     fn len(&self) -> usize {
@@ -304,11 +255,11 @@ impl Table for FoldTable {
         self.ones.clear();
         self.manys.clear();
         self.rare.clear();
-        self.index.fill(EMPTY);
+        self.index.clear();
     }
 
     fn seal(&mut self) {
-        self.index = Vec::new();
+        self.index.release();
         self.release();
     }
 

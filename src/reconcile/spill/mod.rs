@@ -12,7 +12,7 @@
 //!
 //! - Words: `stored` and `varint` (bytes of an entry), `current` (a key that is looked at), `error`.
 //! - Memory: `arena` and `chunks` (grow without copying), `table`, `fold` and `lines` (the two
-//!   tables), `name` and `rows` (of the fold), `spilling` (what both do when they are full),
+//!   tables), `name`, `rows` and `index` (of the fold), `spilling` (what both do when they are full),
 //!   `collector`, `sorter`.
 //! - Disk: `dir` (the folder), `write` and `read` (one run file).
 //! - Order: `contest` (which of many is next), `runs`, `merge`, `levels` (too many
@@ -26,6 +26,7 @@ mod current;
 mod dir;
 mod error;
 mod fold;
+mod index;
 mod join;
 mod levels;
 mod lines;

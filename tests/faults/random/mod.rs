@@ -37,7 +37,7 @@ fn round(clusters: &Clusters, seed: u64, more: usize) -> Result<usize, Error> {
 }
 
 #[test]
-#[ignore = "3 to 5 minutes; seed 4242 found a target partition whose log start was taken for -1001 (docs/faults.md)"]
+#[ignore = "3 to 5 minutes; not run on a quiet machine yet since its last findings were mended (docs/faults.md)"]
 fn under_a_random_schedule_of_every_fault_each_record_arrives_once_and_in_order()
 -> Result<(), Error> {
     let clusters = Clusters::start("short")?;

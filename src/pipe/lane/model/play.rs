@@ -22,6 +22,7 @@ use crate::pipe::gather::Pair;
 use crate::pipe::lane::Lane;
 use crate::pipe::shared::Shared;
 use crate::pipe::stop::Stop;
+use crate::pipe::suspects::Suspects;
 use crate::plan::{Plan, TopicPartition};
 
 /// Turns that a lane gets to reach the last fence.
@@ -243,7 +244,10 @@ impl Play {
                 let engine = (Consumer::new(&stage, actor), Producer::new(&stage, actor));
                 let look = stage.clone();
                 let member = Box::new(move || look.world().believes(actor));
-                Lane::new(0, shared, engine, stop, member).run()
+                let mut lane = Lane::new(0, shared, engine, stop, member);
+                // A look brings one to five records: fewer, so that they are more than one transaction.
+                lane.suspects = Suspects::by(2);
+                lane.run()
             };
             let exit = match catch_unwind(AssertUnwindSafe(run)) {
                 Ok(end) => Exit::Ended(end),
